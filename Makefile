@@ -1,0 +1,59 @@
+# Every job is one command, the same by hand and in continuous integration. The first one builds .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+# Timings and progress should appear as they happen, and no test or script needs a screen.
+export PYTHONUNBUFFERED := 1
+export MPLBACKEND ?= Agg
+
+.PHONY: help test lint format demo bench ci clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make test    run the tests and the examples in docstrings (ARGS=... goes to pytest)"
+	@echo "make lint    ruff check, ruff format --check, mypy"
+	@echo "make format  let ruff fix and format the code"
+	@echo "make demo    train on real data, print the scores, save a reliability diagram"
+	@echo "make bench   run benchmarks/bench_*.py"
+	@echo "make ci      lint, then test"
+	@echo "make clean   remove .venv and everything built"
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"dirichletgp needs Python 3.11 or newer; try: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv --clear $(VENV)
+
+# One stamp per extra: .venv/.installed-test says that `.[test]` of this pyproject.toml is installed.
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/pyvenv.cfg
+	@echo "installing dirichletgp[$*] into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python examples/demo.py $(ARGS)
+
+bench: $(VENV)/.installed-demo
+	@set -e; for script in benchmarks/bench_*.py; do \
+		echo "== $$script"; $(BIN)/python $$script $(ARGS); done
+
+ci:
+	$(MAKE) lint
+	$(MAKE) test
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -prune -exec rm -rf {} +

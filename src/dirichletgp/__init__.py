@@ -1,0 +1,1 @@
+"""Calibrated classification with Dirichlet-based Gaussian processes."""

@@ -1,0 +1,98 @@
+"""Where rows come from: runs of rows of one class, scaled and ready for the kernel.
+
+The class statistics are kept per class, so a run holds rows of a single class and costs one symmetric product.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+# Runs are the unit of work of a thread. Their size depends on the data alone, never on the number of threads.
+_SMALLEST_RUN, _LARGEST_RUN, _RUNS = 1_024, 16_384, 32
+
+
+class Run(NamedTuple):
+    """Rows of one class: its code, the rows' positions in the source, their place within the class."""
+
+    code: int
+    positions: Integers
+    start: int
+
+
+def block_size(n_points: int) -> int:
+    """Rows per block such that the kernel values of a block stay in cache (about 1 MB)."""
+    return int(np.clip(2**17 // max(n_points, 1), 128, 1_024))
+
+
+class ArrayRows:
+    """Labelled rows in memory, scaled as they are read.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+    codes : ndarray of shape (n,)
+        Class codes 0 to n_classes - 1.
+    weights : ndarray of shape (n,) or None
+        None means that every row counts once.
+    n_classes : int
+    scale : callable or None
+        Maps raw rows (m, D) to scaled rows; None when X is scaled already.
+    """
+
+    def __init__(
+        self,
+        X: Array,
+        codes: Integers,
+        weights: Array | None,
+        n_classes: int,
+        scale: Callable[[Array], Array] | None = None,
+    ):
+        self.X, self.codes, self.weights = X, codes, weights
+        self.n_classes, self.scale = n_classes, scale
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=n_classes))
+        self._of_class = np.split(order, ends[:-1])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def class_sizes(self) -> Integers:
+        """Number of rows of each class, whatever their weights, of shape (C,)."""
+        return np.array([len(positions) for positions in self._of_class], dtype=np.intp)
+
+    @property
+    def class_weights(self) -> Array:
+        """Sum of the weights of each class, of shape (C,)."""
+        return np.bincount(self.codes, self.weights, self.n_classes).astype(np.float64)
+
+    def runs(self) -> Iterator[Run]:
+        """All rows, class after class, in runs of bounded size."""
+        size = int(np.clip(len(self) // _RUNS, _SMALLEST_RUN, _LARGEST_RUN))
+        for code, positions in enumerate(self._of_class):
+            for start in range(0, len(positions), size):
+                yield Run(code, positions[start : start + size], start)
+
+    def blocks(self, run: Run, size: int) -> Iterator[tuple[slice, Array, Array | None]]:
+        """Cache-sized pieces of a run: their place within the run, scaled rows (m, D) and weights (m,)."""
+        for start in range(0, len(run.positions), size):
+            place = slice(start, min(start + size, len(run.positions)))
+            positions = run.positions[place]
+            rows = self.X[positions]
+            if self.scale is not None:
+                rows = self.scale(rows)
+            weights = None if self.weights is None else self.weights[positions]
+            yield place, rows, weights
+
+    def take(self, positions: Integers) -> "ArrayRows":
+        """The rows at some positions, scaled now and kept in memory."""
+        rows = self.X[positions]
+        if self.scale is not None:
+            rows = self.scale(rows)
+        weights = None if self.weights is None else self.weights[positions]
+        return ArrayRows(np.ascontiguousarray(rows), self.codes[positions], weights, self.n_classes)

@@ -1,0 +1,190 @@
+"""The collapsed bound and its derivatives, from class statistics alone.
+
+With L L' = K_mm + jitter, hats for whitened quantities (G^_k = L^-1 G_k L^-T, S^_k = L^-1 S_k), sums over classes
+without an index, u1 = 1/s1, u0 = 1/s0 and d = u1 - u0:
+
+    B_c = I + u0 G^ + d G^_c        b_c = u1 r1_c S^_c + u0 r0_c (S^ - S^_c)        beta_c = B_c^-1 b_c
+
+    bound = sum_c -1/2 [ n log 2pi + n_c log s1 + (n - n_c) log s0 + n_c u1 r1_c^2 + (n - n_c) u0 r0_c^2
+                         + log|B_c| - b_c' beta_c + s2 (n_c u1 + (n - n_c) u0) - tr(B_c - I) ]
+
+Its derivatives with respect to G^_k and S^_k are, with P_c = 1/2 (I - B_c^-1 - beta_c beta_c'),
+
+    W_k = u0 sum_c P_c + d P_k        v_k = sum_c u0 r0_c beta_c + (u1 r1_k - u0 r0_k) beta_k
+
+A class kept as rows F_c (n_c x M, whitened) is never factored as an M x M matrix. With B_0 = I + u0 G^ = R R',
+F~_c = F_c R^-T and E_c = (I + d F~_c F~_c')^-1 = T^-T T^-1,
+
+    B_c^-1 = R^-T (I - d F~_c' E_c F~_c) R^-1      log|B_c| = log|B_0| - log|E_c|      B_c^-1 F_c' = R^-T F~_c' E_c
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._labels import LabelTransform
+from ._linalg import (
+    add_gram,
+    cholesky,
+    inverse_from_cholesky,
+    log_determinant,
+    pulled_back,
+    solve_rows,
+    solve_columns,
+    solve_columns_transposed,
+    solve_rows_transposed,
+    symmetrise,
+    whitened,
+)
+from ._statistics import RowStatistics
+from ._workers import Workers
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoundDerivatives:
+    """The bound, and what a second pass over the rows needs to know, in the basis of the kernel vectors.
+
+    The derivative with respect to the kernel vector of a row of class k is ``w_i (2 W_k k_i + v_k)``. A class kept as
+    rows shares its W_k with all others but for a low-rank term, which `row_terms` holds row by row.
+
+    Attributes
+    ----------
+    value : float
+    matrices : dict from class code to ndarray of shape (M, M)
+        2 W_k of the classes with a Gram of their own.
+    shared : ndarray of shape (M, M)
+        2 W_k without its low-rank term, of the classes kept as rows.
+    vectors : ndarray of shape (C, M)
+        v_k.
+    row_terms : dict from class code to ndarray of shape (n_k, M)
+    points : ndarray of shape (M, M)
+        Derivative with respect to K_mm + jitter.
+    variance : float
+        Derivative with respect to s2 where it stands in the bound by itself.
+    """
+
+    value: float
+    matrices: dict[int, Array]
+    shared: Array
+    vectors: Array
+    row_terms: dict[int, Array]
+    points: Array
+    variance: float
+
+
+@dataclass
+class _ClassPart:
+    """What one class contributes: log|B_c|, beta_c, and its inverse (Gram) or its rows E_c F~_c, T^-1 F~_c."""
+
+    log_determinant: float
+    beta: Array
+    inverse: Array | None = None
+    solved_rows: Array | None = None
+    half_rows: Array | None = None
+
+
+def bound_and_derivatives(
+    statistics: RowStatistics,
+    factor: Array,
+    variance: float,
+    transform: LabelTransform,
+    prior: Array,
+    workers: Workers,
+) -> BoundDerivatives:
+    """Evaluate the bound and its derivatives.
+
+    Parameters
+    ----------
+    statistics : RowStatistics
+        Sums of kernel vectors, not whitened.
+    factor : ndarray of shape (M, M)
+        L, the Cholesky factor of K_mm + jitter.
+    variance : float
+        s2, the value of the kernel on its diagonal.
+    transform : LabelTransform
+    prior : ndarray of shape (C,)
+    workers : Workers
+    """
+    counts, n_classes = statistics.counts, len(statistics.counts)
+    n, n_points = counts.sum(), len(factor)
+    u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
+    d = u1 - u0
+    r1, r0 = transform.residuals(prior)
+
+    sums = solve_rows(factor, statistics.sums.copy())
+    b = (u1 * r1)[:, None] * sums + (u0 * r0)[:, None] * (sums.sum(axis=0) - sums)
+    grams = dict(
+        zip(statistics.grams, workers.map(lambda g: whitened(factor, g), statistics.grams.values()), strict=True)
+    )
+    total = whitened(factor, statistics.pooled, workers.map) if statistics.rows else np.zeros((n_points, n_points))
+    for gram in grams.values():
+        total += gram
+    base = u0 * total
+    base.flat[:: n_points + 1] += 1.0
+
+    if statistics.rows:
+        base_factor = cholesky(base)
+        row_factor = np.ascontiguousarray(np.tril(factor @ base_factor))
+        base_log_determinant = log_determinant(base_factor)
+
+    def of_class(c: int) -> _ClassPart:
+        if c in grams:
+            lower = cholesky(base + d * grams[c])
+            inverse = inverse_from_cholesky(lower)
+            return _ClassPart(log_determinant(lower), inverse @ b[c], inverse=inverse)
+        rows = solve_rows(row_factor, statistics.rows[c].copy())
+        small = np.eye(len(rows)) + d * (rows @ rows.T)
+        lower = cholesky(small)
+        half = solve_columns(lower, rows.copy())
+        solved = solve_columns_transposed(lower, half.copy())
+        h = solve_rows(base_factor, b[c : c + 1].copy())
+        h -= d * (h @ rows.T) @ solved
+        beta = solve_rows_transposed(base_factor, h)[0]
+        return _ClassPart(base_log_determinant + log_determinant(lower), beta, solved_rows=solved, half_rows=half)
+
+    parts = list(workers.map(of_class, range(n_classes)))
+    beta = np.stack([part.beta for part in parts])
+
+    weight_in, weight_out = counts, n - counts
+    precision = float((weight_in * u1 + weight_out * u0).sum())
+    value = -0.5 * float(
+        n_classes * n * np.log(2 * np.pi)
+        + (weight_in * np.log(transform.noise_in) + weight_out * np.log(transform.noise_out)).sum()
+        + (weight_in * u1 * r1**2 + weight_out * u0 * r0**2).sum()
+        + sum(part.log_determinant for part in parts)
+        - np.vdot(b, beta)
+        + variance * precision
+        - (n_classes * u0 + d) * np.trace(total)
+    )
+
+    # Derivatives, in the basis of the kernel vectors: X becomes L^-T X L^-1.
+    beta = solve_rows_transposed(factor, beta)
+    kernel_inverse = inverse_from_cholesky(factor)
+    inverses = dict(
+        zip(grams, workers.map(lambda k: pulled_back(factor, parts[k].inverse), grams), strict=True)
+    )
+    inverse_sum = sum(inverses.values(), np.zeros((n_points, n_points)))
+    if statistics.rows:
+        pooled = np.zeros((n_points, n_points))
+        for k in statistics.rows:
+            add_gram(parts[k].half_rows, pooled)
+        pooled *= -d
+        pooled.flat[:: n_points + 1] += len(statistics.rows)
+        inverse_sum += pulled_back(row_factor, symmetrise(pooled), workers.map)
+    p_sum = 0.5 * (n_classes * kernel_inverse - inverse_sum - beta.T @ beta)
+    vectors = (u0 * r0) @ beta + (u1 * r1 - u0 * r0)[:, None] * beta
+    shared = 2.0 * u0 * p_sum + d * kernel_inverse
+    matrices = {k: shared - d * (inverses[k] + np.outer(beta[k], beta[k])) for k in grams}
+
+    def row_term(k: int) -> Array:
+        term = solve_rows_transposed(row_factor, parts[k].solved_rows)
+        term += np.outer(statistics.rows[k] @ beta[k], beta[k])
+        term *= -d
+        return term
+
+    row_terms = dict(zip(statistics.rows, workers.map(row_term, statistics.rows), strict=True))
+    points = p_sum - 0.5 * (n_classes * u0 + d) * pulled_back(factor, total, workers.map)
+    return BoundDerivatives(value, matrices, shared, vectors, row_terms, points, -0.5 * precision)

@@ -1,0 +1,183 @@
+"""Dense linear algebra that lets other threads run.
+
+SciPy's Python wrappers of BLAS and LAPACK hold the interpreter lock, so two threads calling them take turns.
+SciPy also publishes the same routines as C functions (``scipy.linalg.cython_blas``); called through `ctypes` they
+run side by side. Only the handful of routines that the statistics, the bound and the posterior need are here.
+
+All matrices are C-contiguous float64. A lower triangle in C order is an upper triangle to Fortran, which is why every
+routine below passes ``"U"``.
+"""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cython_blas, cython_lapack
+
+Array = NDArray[np.float64]
+Mapper = Callable[..., Any]
+
+_SLICE = 128
+
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def _routine(module: Any, name: str) -> tuple[Callable[..., None], type]:
+    """A routine of SciPy's C interface, and the integer type it was built with."""
+    capsule = module.__pyx_capi__[name]
+    signature = _capsule_name(capsule)
+    integer = ctypes.c_int if b" int *" in signature else ctypes.c_int64
+    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (signature.count(b",") + 1))
+    return prototype(_capsule_pointer(capsule, signature)), integer
+
+
+def _call(routine: tuple[Callable[..., None], type], *arguments: str | int | float | Array) -> int:
+    """Call a Fortran routine (everything by reference); returns the value its last integer was left with."""
+    function, integer = routine
+    kept: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, str):
+            kept.append(ctypes.c_char(argument.encode()))
+        elif isinstance(argument, int):
+            kept.append(integer(argument))
+        elif isinstance(argument, float):
+            kept.append(ctypes.c_double(argument))
+        else:
+            kept.append(argument)
+    function(*[k.ctypes.data if isinstance(k, np.ndarray) else ctypes.addressof(k) for k in kept])
+    return int(kept[-1].value)
+
+
+_dsyrk = _routine(cython_blas, "dsyrk")
+_dtrsm = _routine(cython_blas, "dtrsm")
+_dpotrf = _routine(cython_lapack, "dpotrf")
+_dpotri = _routine(cython_lapack, "dpotri")
+_dtrtri = _routine(cython_lapack, "dtrtri")
+
+
+def _check(*matrices: Array) -> None:
+    """Refuse what Fortran would misread: these routines see an address, not an array."""
+    for matrix in matrices:
+        if not (matrix.flags.c_contiguous and matrix.flags.writeable and matrix.dtype == np.float64):
+            raise ValueError("expected a writeable C-contiguous float64 matrix")
+
+
+def add_gram(rows: Array, gram: Array) -> None:
+    """Add ``rows.T @ rows`` to the lower triangle of `gram`, in place; see `symmetrise`."""
+    _check(rows, gram)
+    n, m = rows.shape
+    if n:
+        _call(_dsyrk, "U", "N", m, n, 1.0, rows, m, 1.0, gram, m)
+
+
+def symmetrise(matrix: Array) -> Array:
+    """Copy the lower triangle onto the upper one, in place."""
+    m, step = len(matrix), 64
+    for start in range(0, m, step):
+        stop = min(start + step, m)
+        matrix[:start, start:stop] = matrix[start:stop, :start].T
+        corner = matrix[start:stop, start:stop]
+        corner[...] = np.tril(corner) + np.tril(corner, -1).T
+    return matrix
+
+
+def solve_rows(lower: Array, rows: Array) -> Array:
+    """``rows @ inv(lower).T``, in place: whitens each row when `lower` is the factor of its covariance."""
+    _check(lower, rows)
+    n, m = rows.shape
+    if n:
+        _call(_dtrsm, "L", "U", "T", "N", m, n, 1.0, lower, m, rows, m)
+    return rows
+
+
+def solve_rows_transposed(lower: Array, rows: Array) -> Array:
+    """``rows @ inv(lower)``, in place: the pull-back of `solve_rows`."""
+    _check(lower, rows)
+    n, m = rows.shape
+    if n:
+        _call(_dtrsm, "L", "U", "N", "N", m, n, 1.0, lower, m, rows, m)
+    return rows
+
+
+def solve_columns(lower: Array, columns: Array) -> Array:
+    """``inv(lower) @ columns``, in place."""
+    _check(lower, columns)
+    n, m = columns.shape
+    if n:
+        _call(_dtrsm, "R", "U", "N", "N", m, n, 1.0, lower, n, columns, m)
+    return columns
+
+
+def solve_columns_transposed(lower: Array, columns: Array) -> Array:
+    """``inv(lower).T @ columns``, in place."""
+    _check(lower, columns)
+    n, m = columns.shape
+    if n:
+        _call(_dtrsm, "R", "U", "T", "N", m, n, 1.0, lower, n, columns, m)
+    return columns
+
+
+def whitened(lower: Array, gram: Array, mapper: Mapper = map) -> Array:
+    """``inv(lower) @ gram @ inv(lower).T`` for a symmetric `gram`, as a new symmetric matrix."""
+    return _both_sides(solve_rows, lower, gram, mapper)
+
+
+def pulled_back(lower: Array, matrix: Array, mapper: Mapper = map) -> Array:
+    """``inv(lower).T @ matrix @ inv(lower)`` for a symmetric `matrix`, as a new symmetric matrix."""
+    return _both_sides(solve_rows_transposed, lower, matrix, mapper)
+
+
+def _both_sides(solve: Callable[[Array, Array], Array], lower: Array, matrix: Array, mapper: Mapper) -> Array:
+    """Apply a row solve to a symmetric matrix from both sides, in slices that `mapper` may run in parallel."""
+    starts = range(0, len(matrix), _SLICE)
+    half = matrix.copy()
+    list(mapper(lambda i: solve(lower, half[i : i + _SLICE]), starts))
+    half = np.ascontiguousarray(half.T)
+    list(mapper(lambda i: solve(lower, half[i : i + _SLICE]), starts))
+    return symmetrise(half)
+
+
+def cholesky(matrix: Array) -> Array:
+    """Lower Cholesky factor of a symmetric matrix; `numpy.linalg.LinAlgError` if it is not positive definite."""
+    factor = np.array(matrix, dtype=np.float64, order="C")
+    m = len(factor)
+    info = _call(_dpotrf, "U", m, factor, m, 0)
+    if info != 0 or not np.isfinite(np.trace(factor)):
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return _clear_upper(factor)
+
+
+def inverse_from_cholesky(lower: Array) -> Array:
+    """``inv(lower @ lower.T)``, as a new symmetric matrix."""
+    inverse = lower.copy()
+    m = len(inverse)
+    _call(_dpotri, "U", m, inverse, m, 0)
+    return symmetrise(inverse)
+
+
+def triangular_inverse(lower: Array) -> Array:
+    """``inv(lower)`` of a lower triangular matrix, as a new matrix."""
+    inverse = lower.copy()
+    m = len(inverse)
+    _call(_dtrtri, "U", "N", m, inverse, m, 0)
+    return inverse
+
+
+def log_determinant(lower: Array) -> float:
+    """Log-determinant of ``lower @ lower.T``."""
+    return 2.0 * float(np.log(np.diagonal(lower)).sum())
+
+
+def _clear_upper(matrix: Array) -> Array:
+    m, step = len(matrix), 64
+    for start in range(0, m, step):
+        stop = min(start + step, m)
+        matrix[start:stop, stop:] = 0.0
+        corner = matrix[start:stop, start:stop]
+        corner[...] = np.tril(corner)
+    return matrix

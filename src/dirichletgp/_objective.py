@@ -1,0 +1,98 @@
+"""The bound as a function of hyperparameters: two passes over the rows per evaluation, M-sized algebra between.
+
+The first pass sums the class statistics, the second contracts the derivative of every row's kernel vector with the
+derivative of the kernel. The kernel values are computed again rather than kept, so memory does not grow with the rows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._blocks import ArrayRows, Run, block_size
+from ._bound import BoundDerivatives, bound_and_derivatives
+from ._kernels import Kernel, KernelGradient
+from ._labels import LabelTransform
+from ._linalg import cholesky
+from ._statistics import RowStatistics
+from ._workers import Workers
+
+Array = NDArray[np.float64]
+
+
+def points_covariance(kernel: Kernel, points: Array, jitter: float) -> Array:
+    """K_mm + jitter, with the jitter relative to the kernel's variance."""
+    covariance = kernel.values(points, points)
+    covariance = 0.5 * (covariance + covariance.T)
+    covariance.flat[:: len(points) + 1] = kernel.variance * (1.0 + jitter)
+    return covariance
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The collapsed bound of labelled rows.
+
+    Attributes
+    ----------
+    rows : ArrayRows
+    transform : LabelTransform
+    prior : ndarray of shape (C,)
+    jitter : float
+        Relative to the kernel's variance.
+    workers : Workers
+    """
+
+    rows: ArrayRows
+    transform: LabelTransform
+    prior: Array
+    jitter: float
+    workers: Workers
+
+    def value_and_gradient(self, kernel: Kernel, points: Array) -> tuple[float, KernelGradient]:
+        """The bound and its gradient with respect to log lengthscales, log variance and points."""
+        covariance = points_covariance(kernel, points, self.jitter)
+        factor = cholesky(covariance)
+        statistics = RowStatistics.accumulate(
+            self.rows, lambda block: kernel.values(block, points), len(points), self.workers
+        )
+        bound = bound_and_derivatives(
+            statistics, factor, kernel.variance, self.transform, self.prior, self.workers
+        )
+        gradient = self._gradient_of_rows(bound, kernel, points)
+        return bound.value, gradient + _gradient_of_points(bound, kernel, points, covariance)
+
+    def _gradient_of_rows(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
+        size = block_size(len(points))
+
+        def of_run(run: Run) -> KernelGradient:
+            gradient = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
+            for place, block, weights in self.rows.blocks(run, size):
+                values = kernel.values(block, points)
+                derivative = values @ bound.matrices.get(run.code, bound.shared)
+                derivative += bound.vectors[run.code]
+                if weights is not None:
+                    derivative *= weights[:, None]
+                if run.code in bound.row_terms:
+                    terms = bound.row_terms[run.code][run.start + place.start : run.start + place.stop]
+                    derivative += terms if weights is None else np.sqrt(weights)[:, None] * terms
+                gradient += kernel.pull_back(block, points, values, derivative)
+            return gradient
+
+        total = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
+        for gradient in self.workers.map(of_run, self.rows.runs()):
+            total += gradient
+        return total
+
+
+def _gradient_of_points(
+    bound: BoundDerivatives, kernel: Kernel, points: Array, covariance: Array
+) -> KernelGradient:
+    """The part of the gradient that goes through K_mm + jitter, and through s2 by itself."""
+    through = kernel.pull_back(points, points, kernel.values(points, points), bound.points.copy())
+    return KernelGradient(
+        through.log_lengthscale,
+        # jitter and diagonal scale with the variance too: all of K_mm + jitter does
+        float(np.vdot(bound.points, covariance)) + kernel.variance * bound.variance,
+        # K_mm depends on a point through its row and its column alike
+        2.0 * through.points,
+    )

@@ -1,0 +1,152 @@
+"""Class statistics: everything that training ever needs from the rows.
+
+For each class k, over its rows with weights w_i and kernel vectors k_i = k(Z, x_i):
+
+    n_k = sum w_i        S_k = sum w_i k_i        G_k = sum w_i k_i k_i'
+
+They are additive, so rows can be added and taken away in any grouping. With the kernel and the inducing points fixed, the vectors
+are whitened (k_i becomes L^-1 k_i with L L' = K_mm + jitter) before they are summed: whitening a finished Gram loses
+positive definiteness once n / jitter nears 1 / eps. During training the kernel changes with every evaluation, the row
+counts are moderate, and the cheaper order is taken (`RowStatistics`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._blocks import ArrayRows, Run, block_size
+from ._linalg import add_gram, symmetrise
+from ._workers import Workers
+
+Array = NDArray[np.float64]
+Features = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class ClassStatistics:
+    """The sums n (C,), S (C, M) and G (C, M, M) of whitened kernel vectors."""
+
+    counts: Array
+    sums: Array
+    grams: Array
+
+    @classmethod
+    def accumulate(cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers) -> "ClassStatistics":
+        """One pass over the rows; `features` maps scaled rows (m, D) to their vectors (m, M)."""
+        total = cls.empty(rows.n_classes, n_points)
+        size = block_size(n_points)
+
+        def of_run(run: Run) -> tuple[int, float, Array, Array]:
+            count, total, gram = 0.0, np.zeros(n_points), np.zeros((n_points, n_points))
+            for _, block, weights in rows.blocks(run, size):
+                vectors = features(block)
+                count += add_block(vectors, weights, total, gram)
+            return run.code, count, total, gram
+
+        for code, count, run_sum, gram in workers.map(of_run, rows.runs()):
+            total.counts[code] += count
+            total.sums[code] += run_sum
+            total.grams[code] += gram
+        for gram in total.grams:
+            symmetrise(gram)
+        return total
+
+    @classmethod
+    def empty(cls, n_classes: int, n_points: int) -> "ClassStatistics":
+        """The statistics of no rows."""
+        return cls(np.zeros(n_classes), np.zeros((n_classes, n_points)), np.zeros((n_classes, n_points, n_points)))
+
+    def __add__(self, other: "ClassStatistics") -> "ClassStatistics":
+        return ClassStatistics(self.counts + other.counts, self.sums + other.sums, self.grams + other.grams)
+
+    def __sub__(self, other: "ClassStatistics") -> "ClassStatistics":
+        return ClassStatistics(self.counts - other.counts, self.sums - other.sums, self.grams - other.grams)
+
+
+def add_block(vectors: Array, weights: Array | None, total: Array, gram: Array) -> float:
+    """Add a block of one class to its sum (M,) and to the lower triangle of its Gram; returns its weight.
+
+    `vectors` is overwritten when there are weights.
+    """
+    if weights is None:
+        total += vectors.sum(axis=0)
+        add_gram(vectors, gram)
+        return float(len(vectors))
+    total += weights @ vectors
+    vectors *= np.sqrt(weights)[:, None]
+    add_gram(vectors, gram)
+    return float(weights.sum())
+
+
+@dataclass(frozen=True)
+class RowStatistics:
+    """Class statistics before whitening, with small classes kept as rows.
+
+    A class with fewer rows than there are inducing points has a Gram of low rank; its rows are kept instead
+    (never more than C M rows in all) and the Grams of all such classes are pooled into one.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (C,)
+    sums : ndarray of shape (C, M)
+    grams : dict from class code to ndarray of shape (M, M)
+        Of the classes with many rows.
+    rows : dict from class code to ndarray of shape (n_k, M)
+        sqrt(w_i) k_i of the classes with few rows.
+    pooled : ndarray of shape (M, M)
+        Sum of the Grams of the classes kept as rows.
+    """
+
+    counts: Array
+    sums: Array
+    grams: dict[int, Array]
+    rows: dict[int, Array]
+    pooled: Array
+
+    @classmethod
+    def accumulate(cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers) -> "RowStatistics":
+        """One pass over the rows; `features` maps scaled rows (m, D) to their kernel vectors (m, M)."""
+        sizes = rows.class_sizes
+        kept = {k: np.empty((size, n_points)) for k, size in enumerate(sizes) if size < n_points}
+        grams = {k: np.zeros((n_points, n_points)) for k, size in enumerate(sizes) if size >= n_points}
+        total = cls(np.zeros(len(sizes)), np.zeros((len(sizes), n_points)), grams, kept, np.zeros((n_points, n_points)))
+        size = block_size(n_points)
+
+        def of_group(group: list[Run]) -> tuple[list[tuple[int, float, Array]], int, Array]:
+            parts, gram = [], np.zeros((n_points, n_points))
+            for run in group:
+                run_sum, count = np.zeros(n_points), 0.0
+                for place, block, weights in rows.blocks(run, size):
+                    vectors = features(block)
+                    count += add_block(vectors, weights, run_sum, gram)
+                    if run.code in kept:
+                        kept[run.code][run.start + place.start : run.start + place.stop] = vectors
+                parts.append((run.code, count, run_sum))
+            return parts, group[0].code, gram
+
+        for parts, code, gram in workers.map(of_group, _groups(rows, kept)):
+            for k, count, run_sum in parts:
+                total.counts[k] += count
+                total.sums[k] += run_sum
+            target = total.pooled if code in kept else grams[code]
+            target += gram
+        for gram in [*grams.values(), total.pooled]:
+            symmetrise(gram)
+        return total
+
+
+def _groups(rows: ArrayRows, kept: dict[int, Array]) -> list[list[Run]]:
+    """Units of work: a run of a large class, or several small classes that share the pooled Gram."""
+    groups: list[list[Run]] = []
+    pooled: list[Run] = []
+    for run in rows.runs():
+        if run.code not in kept:
+            groups.append([run])
+            continue
+        pooled.append(run)
+        if sum(len(r.positions) for r in pooled) >= 1_024:
+            groups.append(pooled)
+            pooled = []
+    return [*groups, pooled] if pooled else groups

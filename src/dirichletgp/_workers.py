@@ -1,0 +1,85 @@
+"""Threads over blocks and classes, one BLAS thread each.
+
+Work is split in a way that never depends on the number of threads, and results are taken in order, so the same input
+gives the same sums whatever `n_jobs` is.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Number of threads that `n_jobs` asks for.
+
+    None means as many as BLAS would use by itself, which honours ``OMP_NUM_THREADS``, `threadpoolctl` and the limits
+    that joblib sets inside its worker processes; -1 means all cores.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        libraries = ThreadpoolController().select(user_api="blas").info()
+        return min(cores, max((library["num_threads"] for library in libraries), default=cores))
+    if n_jobs < 0:
+        return max(1, cores + 1 + n_jobs)
+    return n_jobs
+
+
+class Workers:
+    """A pool of threads with BLAS held to one thread while the pool is open.
+
+    Examples
+    --------
+    >>> with Workers(2) as workers:
+    ...     list(workers.map(abs, [-1, -2, 3]))
+    [1, 2, 3]
+    """
+
+    def __init__(self, n_jobs: int | None = None):
+        self.n_threads = effective_threads(n_jobs)
+        self._exit = ExitStack()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> "Workers":
+        self._exit.enter_context(ThreadpoolController().limit(limits=1, user_api="blas"))
+        if self.n_threads > 1:
+            self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="dirichletgp")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        self._exit.close()
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Results in the order of `items`, with few enough under way that waiting ones need no memory."""
+        if self._pool is None:
+            yield from map(function, items)
+            return
+        under_way: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                under_way.append(self._pool.submit(function, item))
+                if len(under_way) > 2 * self.n_threads:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+def row_slices(n: int, size: int) -> list[slice]:
+    """Cut n rows into slices of at most `size` rows."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

@@ -451,9 +451,9 @@ def _as_columns(y_prob: ArrayLike) -> Array:
 def _as_labels(values: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype == object:  # strings of pandas and polars arrive so
-        kinds = {type(value) for value in array.ravel().tolist()}
+        is_text = [isinstance(value, str) for value in array.ravel()]
         # A missing string is a float NaN or None, which must not become the class "nan".
-        array = np.asarray(array.tolist()) if len(kinds) == 1 else array
+        array = np.asarray(array.tolist()) if all(is_text) or not any(is_text) else array
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} has shape {array.shape}, expected (n,) with at least one label")
     if array.dtype.kind not in "biufU" or (array.dtype.kind == "f" and np.isnan(array).any()):

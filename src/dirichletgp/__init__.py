@@ -1,1 +1,10 @@
-"""Calibrated classification with Dirichlet-based Gaussian processes."""
+"""Calibrated classification with Dirichlet-based Gaussian processes.
+
+`DirichletGPClassifier` is the estimator; `dirichletgp.metrics` and `dirichletgp.plotting` measure and show calibration.
+"""
+
+from ._classifier import DirichletGPClassifier
+from ._labels import LabelTransform
+from ._version import __version__
+
+__all__ = ["DirichletGPClassifier", "LabelTransform", "__version__"]

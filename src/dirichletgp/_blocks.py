@@ -83,16 +83,39 @@ class ArrayRows:
         for start in range(0, len(run.positions), size):
             place = slice(start, min(start + size, len(run.positions)))
             positions = run.positions[place]
-            rows = self.X[positions]
-            if self.scale is not None:
-                rows = self.scale(rows)
+            rows = self._scaled(positions)
             weights = None if self.weights is None else self.weights[positions]
             yield place, rows, weights
 
+    def _scaled(self, positions: Integers) -> Array:
+        rows = np.asarray(self.X[positions], dtype=np.float64)
+        return rows if self.scale is None else self.scale(rows)
+
     def take(self, positions: Integers) -> "ArrayRows":
         """The rows at some positions, scaled now and kept in memory."""
-        rows = self.X[positions]
-        if self.scale is not None:
-            rows = self.scale(rows)
         weights = None if self.weights is None else self.weights[positions]
-        return ArrayRows(np.ascontiguousarray(rows), self.codes[positions], weights, self.n_classes)
+        return ArrayRows(self._scaled(positions), self.codes[positions], weights, self.n_classes)
+
+    def merged(self) -> "ArrayRows":
+        """Identical rows of the same class as one row with their total weight.
+
+        The likelihood is the same either way; leaving one out is not. A copy of a row left in would
+        give its label away, and a weight must mean the same as a repetition.
+        """
+        keys = np.column_stack([self.codes, self.X])
+        distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
+        if len(distinct) == len(self):
+            return self
+        weights = np.bincount(inverse.ravel(), self.weights).astype(np.float64)
+        codes = distinct[:, 0].astype(np.intp)
+        return ArrayRows(np.ascontiguousarray(distinct[:, 1:]), codes, weights, self.n_classes)
+
+    def stratified_sample(self, size: int, rng: np.random.RandomState) -> Integers:
+        """Sorted positions of a random sample with the class proportions of all rows, one row of each class at least."""
+        if size >= len(self):
+            return np.arange(len(self))
+        chosen = []
+        for positions in self._of_class:
+            wanted = min(len(positions), max(1, round(len(positions) * size / len(self))))
+            chosen.append(rng.choice(positions, wanted, replace=False))
+        return np.sort(np.concatenate(chosen))

@@ -37,7 +37,8 @@ from ._linalg import (
     symmetrise,
     whitened,
 )
-from ._statistics import RowStatistics
+from ._posterior import Posterior
+from ._statistics import ClassStatistics, RowStatistics
 from ._workers import Workers
 
 Array = NDArray[np.float64]
@@ -148,17 +149,9 @@ def bound_and_derivatives(
     parts = list(workers.map(of_class, range(n_classes)))
     beta = np.stack([part.beta for part in parts])
 
-    weight_in, weight_out = counts, n - counts
-    precision = float((weight_in * u1 + weight_out * u0).sum())
-    value = -0.5 * float(
-        n_classes * n * np.log(2 * np.pi)
-        + (weight_in * np.log(transform.noise_in) + weight_out * np.log(transform.noise_out)).sum()
-        + (weight_in * u1 * r1**2 + weight_out * u0 * r0**2).sum()
-        + sum(part.log_determinant for part in parts)
-        - np.vdot(b, beta)
-        + variance * precision
-        - (n_classes * u0 + d) * np.trace(total)
-    )
+    quadratic = sum(part.log_determinant for part in parts) - float(np.vdot(b, beta))
+    value = _assemble(counts, transform, prior, variance, quadratic, float(np.trace(total)))
+    precision = float((counts * u1 + (n - counts) * u0).sum())
 
     # Derivatives, in the basis of the kernel vectors: X becomes L^-T X L^-1.
     beta = solve_rows_transposed(factor, beta)
@@ -188,3 +181,28 @@ def bound_and_derivatives(
     row_terms = dict(zip(statistics.rows, workers.map(row_term, statistics.rows), strict=True))
     points = p_sum - 0.5 * (n_classes * u0 + d) * pulled_back(factor, total, workers.map)
     return BoundDerivatives(value, matrices, shared, vectors, row_terms, points, -0.5 * precision)
+
+
+def collapsed_bound(statistics: ClassStatistics, posterior: Posterior) -> float:
+    """The bound alone, from whitened statistics and the posterior they led to."""
+    transform, variance = posterior.transform, posterior.variance
+    coefficients = posterior.coefficients
+    # b' B^-1 b = |R' beta|^2 with B = R R'
+    fit = sum(float(np.square(c @ f).sum()) for c, f in zip(coefficients, posterior.factors, strict=True))
+    log_determinants = sum(log_determinant(f) for f in posterior.factors)
+    trace = float(np.einsum("cmm->", statistics.grams))
+    return _assemble(statistics.counts, transform, posterior.prior, variance, log_determinants - fit, trace)
+
+
+def _assemble(
+    counts: Array, transform: LabelTransform, prior: Array, variance: float, quadratic: float, trace: float
+) -> float:
+    """The bound from sum_c (log|B_c| - b_c' beta_c), tr(G^) and the counts."""
+    u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
+    r1, r0 = transform.residuals(prior)
+    n, n_classes = counts.sum(), len(counts)
+    inside = np.log(transform.noise_in) + u1 * (r1**2 + variance)
+    outside = np.log(transform.noise_out) + u0 * (r0**2 + variance)
+    of_counts = n_classes * n * np.log(2 * np.pi) + counts @ inside + (n - counts) @ outside
+    # sum_c tr(B_c - I) = (C u0 + u1 - u0) tr(G^)
+    return -0.5 * float(of_counts + quadratic - (n_classes * u0 + u1 - u0) * trace)

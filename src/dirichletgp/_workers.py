@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from types import TracebackType
 from typing import TypeVar
 
@@ -16,6 +17,12 @@ from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Finding the BLAS libraries of a process takes milliseconds, so it is done once."""
+    return ThreadpoolController()
 
 
 def effective_threads(n_jobs: int | None) -> int:
@@ -26,7 +33,7 @@ def effective_threads(n_jobs: int | None) -> int:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
-        libraries = ThreadpoolController().select(user_api="blas").info()
+        libraries = _controller().select(user_api="blas").info()
         return min(cores, max((library["num_threads"] for library in libraries), default=cores))
     if n_jobs < 0:
         return max(1, cores + 1 + n_jobs)
@@ -49,7 +56,7 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> "Workers":
-        self._exit.enter_context(ThreadpoolController().limit(limits=1, user_api="blas"))
+        self._exit.enter_context(_controller().limit(limits={"blas": 1, "openmp": self.n_threads}))
         if self.n_threads > 1:
             self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="dirichletgp")
         return self

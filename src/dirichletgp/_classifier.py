@@ -1,0 +1,377 @@
+"""`DirichletGPClassifier`: the estimator, in scikit-learn's manner."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ._blocks import ArrayRows, block_size
+from ._leave_one_out import leave_one_out_latent
+from ._parameters import check_settings, class_prior, count, fraction
+from ._probabilities import (
+    class_probabilities,
+    log_class_probabilities,
+    probability_interval,
+    sample_probabilities,
+    uncertainty,
+)
+from ._progress import Progress
+from ._scaling import fit_scaler, scaling_function
+from ._training import Trainer
+from ._workers import Workers, row_slices
+
+Array = NDArray[np.float64]
+
+
+class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
+    """Calibrated classification with a Dirichlet-based Gaussian process.
+
+    Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and
+    the same inducing points, so the posterior is exact given the inducing points, training is fast, and class probabilities come with their own
+    uncertainty. The cost of a pass over the rows does not depend on the number of classes.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "matern12", "matern32", "matern52"}, default="rbf"
+        Family of the kernel.
+    ard : bool, default=True
+        One lengthscale per feature; False shares one among all.
+    lengthscale : float, array of shape (n_features,) or None, default=None
+        Starting value, in units of the scaled features. None: from the data.
+    variance : float or None, default=None
+        Starting value of the kernel's variance. None: from the data.
+    n_inducing : int, default=1000
+        Number of inducing points M. More are slower (a pass costs n M^2) and better. With no more distinct rows than
+        that, the rows themselves are the inducing points and the model is exact.
+    inducing : {"kmeans", "rpcholesky", "random"} or array of shape (M, n_features), default="kmeans"
+        How inducing points are chosen, or the points, in the units of `X`.
+    optimize_inducing : bool, default=False
+        Move the inducing points along with the kernel's parameters.
+    label_transform : {"learned", "dirichlet"}, default="learned"
+        "dirichlet" is the transform of the paper, with one constant, `alpha_epsilon`. "learned" starts there
+        and chooses its three numbers freely by leave-one-out likelihood.
+    alpha_epsilon : float, "auto" or "training", default="auto"
+        Constant of the Dirichlet transform. "auto" chooses by leave-one-out likelihood, "training" by the likelihood
+        of the training rows, as the paper does.
+    class_prior : {"empirical", "uniform"} or array of shape (n_classes,), default="empirical"
+        Class probabilities that latent means return to far from the data.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with the sample weights.
+    scaler : {"quantile", "standard", "minmax"}, transformer or None, default="quantile"
+        How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn transformer, or
+        not at all.
+    max_iter : int, default=100
+        Most L-BFGS iterations with few inducing points; a tenth of that again with all of them. 0 keeps the starting values.
+    n_subsample : int or None, default=None
+        Rows that kernel parameters are learned from. None: as many as keep an evaluation of the bound around a tenth of a second,
+        at least 4,000. The model itself always uses all rows.
+    n_jobs : int or None, default=None
+        Threads. None: as many as BLAS would use; -1: all cores.
+    random_state : int, RandomState instance or None, default=None
+        Decides subsamples and the start of k-means. Predictions are deterministic.
+    verbose : int, default=0
+        1 prints the stages of a fit with their times, 2 every evaluation.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    inducing_points_ : ndarray of shape (M, n_features)
+        In the units of `X`, or of the scaled features if the scaler has no inverse.
+    lengthscale_ : float or ndarray of shape (n_features,)
+        Learned lengthscale, in units of the scaled features.
+    variance_ : float
+        Learned variance of the kernel.
+    alpha_epsilon_ : float
+        Constant of the Dirichlet transform that the kernel was learned with.
+    label_transform_ : LabelTransform
+        Targets and noises in use.
+    class_prior_ : ndarray of shape (n_classes,)
+    bound_ : float
+        Collapsed lower bound of the log marginal likelihood of all rows, under the Dirichlet transform.
+    scaler_ : transformer
+        The fitted scaler.
+    n_iter_ : int
+        Evaluations of the bound that training took.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only when `X` has column names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    >>> classifier.predict_proba(X[:1]).round(2)
+    array([[1., 0., 0.]])
+    >>> bool(classifier.score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str = "rbf",
+        *,
+        ard: bool = True,
+        lengthscale: float | ArrayLike | None = None,
+        variance: float | None = None,
+        n_inducing: int = 1_000,
+        inducing: str | ArrayLike = "kmeans",
+        optimize_inducing: bool = False,
+        label_transform: str = "learned",
+        alpha_epsilon: float | str = "auto",
+        class_prior: str | ArrayLike = "empirical",
+        class_weight: dict[Any, float] | str | None = None,
+        scaler: Any = "quantile",
+        max_iter: int = 100,
+        n_subsample: int | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.ard = ard
+        self.lengthscale = lengthscale
+        self.variance = variance
+        self.n_inducing = n_inducing
+        self.inducing = inducing
+        self.optimize_inducing = optimize_inducing
+        self.label_transform = label_transform
+        self.alpha_epsilon = alpha_epsilon
+        self.class_prior = class_prior
+        self.class_weight = class_weight
+        self.scaler = scaler
+        self.max_iter = max_iter
+        self.n_subsample = n_subsample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            Class labels of any type.
+        sample_weight : array-like of shape (n,) or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+            A fit that fails or is interrupted leaves the estimator as it was.
+        """
+        before = dict(vars(self))
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Self:
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        weights = self._weights(X, y, sample_weight)
+        if weights is not None and not np.all(weights > 0):
+            kept = weights > 0
+            X, y, weights = X[kept], y[kept], weights[kept]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only ({self.classes_[0]!r}, among rows with a positive weight); pass rows of at least two classes."
+            )
+
+        rng = check_random_state(self.random_state)
+        self.scaler_ = fit_scaler(self.scaler, X, weights, rng)
+        scale = scaling_function(self.scaler_)
+        settings = check_settings(self, scale(np.asarray(X[:1], dtype=np.float64)).shape[1])
+        if not isinstance(settings.inducing, str):
+            settings = settings.with_points(self._scaled_inducing(settings.inducing, scale))
+        rows = ArrayRows(X, codes.astype(np.intp), weights, len(self.classes_), scale)
+        prior = class_prior(self.class_prior, rows.class_weights)
+        progress = Progress(self.verbose)
+        with Workers(self.n_jobs) as workers:
+            trained = Trainer(rows, prior, settings, workers, rng, progress).run()
+        progress.done()
+
+        self._model = trained.model
+        self.inducing_points_ = _unscaled(self.scaler_, trained.model.points)
+        lengthscale = trained.model.kernel.lengthscale
+        self.lengthscale_ = lengthscale if self.ard else float(lengthscale[0])
+        self.variance_ = trained.model.kernel.variance
+        self.alpha_epsilon_ = trained.alpha_epsilon
+        self.label_transform_ = trained.model.transform
+        self.class_prior_ = prior
+        self.bound_ = trained.bound
+        self.n_iter_ = trained.n_iter
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Class probabilities, averaged over the posterior by quadrature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Columns in the order of `classes_`; rows sum to one.
+        """
+        return self._of_latent(X, class_probabilities)
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of `predict_proba`, accurate however small the probability; of shape (n, n_classes)."""
+        return self._of_latent(X, log_class_probabilities)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of each row, of shape (n,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
+        mean, variance = self._of_latent(X, lambda mean, variance: np.stack([mean, variance], axis=1)).swapaxes(0, 1)
+        return np.ascontiguousarray(mean), np.ascontiguousarray(variance)
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Array, Array]:
+        """Credible intervals of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        level : float, default=0.95
+            Posterior probability that each interval holds.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n, n_classes)
+        """
+        level = fraction("level", level)
+        both = self._of_latent(X, lambda mean, variance: np.stack(probability_interval(mean, variance, level), axis=1))
+        return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
+
+    def predict_uncertainty(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+        """How uncertain each prediction is, and why, in nats.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        total : ndarray of shape (n,)
+            Entropy of the averaged class probabilities.
+        aleatoric : ndarray of shape (n,)
+            Entropy expected to remain if the class probabilities were known: labels are noisy here.
+        epistemic : ndarray of shape (n,)
+            The difference: too little was seen here.
+        """
+        parts = self._of_latent(X, lambda mean, variance: np.stack(uncertainty(mean, variance), axis=1))
+        total, aleatoric, epistemic = np.ascontiguousarray(parts.T)
+        return total, aleatoric, epistemic
+
+    def sample_proba(
+        self, X: ArrayLike, n_samples: int = 100, random_state: int | np.random.RandomState | None = None
+    ) -> Array:
+        """Draw class probabilities from their posterior, row by row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        n_samples : int, default=100
+        random_state : int, RandomState instance or None
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n, n_classes)
+        """
+        n_samples = count("n_samples", n_samples, smallest=1)
+        mean, variance = self.latent_mean_and_variance(X)
+        seed = check_random_state(random_state).randint(2**31)
+        return sample_probabilities(mean, variance, n_samples, np.random.default_rng(seed))
+
+    def loo_proba(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+        """Class probabilities of training rows, each as if it had not been trained on.
+
+        Closed form, at the price of a prediction. Honest given the scaler, inducing points, kernel and label transform, which did see
+        the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows that the model was fitted to, all or some.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,) or None
+            Their weights in the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        check_is_fitted(self)
+        X, y = validate_data(self, X, y, reset=False, dtype=[np.float64, np.float32])
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y holds labels that the model was not fitted with: {unknown[:5].tolist()}.")
+        weights, codes = self._weights(X, y, sample_weight), np.searchsorted(self.classes_, y)
+        model = self._model
+
+        def of_rows(vectors: Array, rows: slice) -> Array:
+            own = None if weights is None else weights[rows]
+            return class_probabilities(*leave_one_out_latent(model.posterior, vectors, codes[rows], own))
+
+        return self._of_vectors(X, of_rows)
+
+    def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
+        """A function of latent means and variances, for each row of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        model = self._model
+        return self._of_vectors(X, lambda vectors, rows: function(*model.posterior.latent(vectors)))
+
+    def _of_vectors(self, X: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
+        """A function of whitened kernel vectors, block by block in threads; results are stacked."""
+        scale, basis = scaling_function(self.scaler_), self._model.basis
+        self._model.posterior  # solved before threads ask for it  # noqa: B018
+
+        def of_rows(rows: slice) -> Array:
+            return function(basis.vectors(scale(np.asarray(X[rows], dtype=np.float64))), rows)
+
+        with Workers(self.n_jobs) as workers:
+            return np.concatenate(list(workers.map(of_rows, row_slices(len(X), block_size(len(basis.points))))))
+
+    def _weights(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
+        """Sample weights times class weights; None if every row counts once."""
+        weights: Array | None = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not np.any(weights > 0):
+                raise ValueError("sample_weight is zero for every row; pass at least one positive weight.")
+        if self.class_weight is None:
+            return weights
+        labels, codes = np.unique(y, return_inverse=True)
+        of_class = compute_class_weight(self.class_weight, classes=labels, y=y, sample_weight=weights)
+        return np.asarray(of_class[codes] if weights is None else of_class[codes] * weights)
+
+    def _scaled_inducing(self, points: Array, scale: Callable[[Array], Array]) -> Array:
+        if points.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"inducing has {points.shape[1]} columns, but X has {self.n_features_in_}; pass points in the units of X."
+            )
+        return np.unique(scale(points), axis=0)
+
+
+def _unscaled(scaler: Any, points: Array) -> Array:
+    """Points in the units of the raw features where the scaler can be inverted."""
+    inverse = getattr(scaler, "inverse_transform", None)
+    return points.copy() if inverse is None else np.asarray(inverse(points), dtype=np.float64)

@@ -1,0 +1,122 @@
+"""Checks of the estimator's arguments, each with an error that says what was got and what to do."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._inducing import INDUCING
+from ._kernels import KERNELS
+from ._training import Settings
+
+Array = NDArray[np.float64]
+
+LABEL_TRANSFORMS = ("learned", "dirichlet")
+ALPHA_RULES = ("auto", "training")
+
+
+def check_settings(estimator: Any, n_features: int) -> Settings:
+    """The estimator's parameters as the training schedule takes them.
+
+    Parameters
+    ----------
+    estimator : DirichletGPClassifier
+    n_features : int
+        Number of features after scaling.
+    """
+    return Settings(
+        family=_choice("kernel", estimator.kernel, KERNELS),
+        ard=bool(estimator.ard),
+        lengthscale=_lengthscale(estimator.lengthscale, n_features, estimator.ard),
+        variance=None if estimator.variance is None else positive("variance", estimator.variance),
+        n_inducing=count("n_inducing", estimator.n_inducing, smallest=1),
+        inducing=_inducing(estimator.inducing),
+        optimize_inducing=bool(estimator.optimize_inducing),
+        label_transform=_choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
+        alpha_epsilon=_alpha(estimator.alpha_epsilon),
+        max_iter=count("max_iter", estimator.max_iter, smallest=0),
+        n_subsample=None
+        if estimator.n_subsample is None
+        else count("n_subsample", estimator.n_subsample, smallest=1),
+    )
+
+
+def count(name: str, value: Any, smallest: int) -> int:
+    """An integer argument that must not be smaller than `smallest`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < smallest:
+        raise ValueError(f"{name}={value!r} is not valid; pass an integer of at least {smallest}.")
+    return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number above zero."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not (0 < value < np.inf):
+        raise ValueError(f"{name}={value!r} is not valid; pass a finite number greater than 0.")
+    return float(value)
+
+
+def fraction(name: str, value: Any) -> float:
+    """A number strictly between zero and one."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not (0 < value < 1):
+        raise ValueError(f"{name}={value!r} is not valid; pass a number between 0 and 1, such as 0.95.")
+    return float(value)
+
+
+def class_prior(prior: Any, class_weights: Array) -> Array:
+    """Class probabilities (C,) from the `class_prior` argument and the total weight of each class.
+
+    A class without rows counts as half the lightest row or class there is: its logarithm must be finite.
+    """
+    n_classes = len(class_weights)
+    if isinstance(prior, str):
+        if prior == "uniform":
+            return np.full(n_classes, 1.0 / n_classes)
+        if prior == "empirical":
+            floor = 0.5 * min(1.0, class_weights[class_weights > 0].min())
+            weights = np.maximum(class_weights, floor)
+            return np.asarray(weights / weights.sum())
+    else:
+        given = np.asarray(prior, dtype=np.float64)
+        if given.shape == (n_classes,) and np.all(given > 0) and np.all(np.isfinite(given)):
+            return np.asarray(given / given.sum())
+    raise ValueError(
+        f"class_prior={prior!r} is not valid; pass 'empirical', 'uniform', or {n_classes} positive numbers, "
+        "one per class in the order of classes_."
+    )
+
+
+def _choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name}={value!r} is not known; pass one of {options}.")
+    return value
+
+
+def _alpha(value: Any) -> float | str:
+    if isinstance(value, str):
+        return _choice("alpha_epsilon", value, ALPHA_RULES)
+    return positive("alpha_epsilon", value)
+
+
+def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None:
+    if value is None or np.ndim(value) == 0:
+        return None if value is None else positive("lengthscale", value)
+    given = np.asarray(value, dtype=np.float64)
+    if not ard or given.shape != (n_features,) or not np.all((given > 0) & np.isfinite(given)):
+        raise ValueError(
+            f"lengthscale={value!r} is not valid; pass None, a positive number, or (with ard=True) {n_features} "
+            "positive numbers, one per scaled feature."
+        )
+    return given
+
+
+def _inducing(value: Any) -> str | Array:
+    if isinstance(value, str):
+        return _choice("inducing", value, INDUCING)
+    points = np.asarray(value, dtype=np.float64)
+    if points.ndim != 2 or len(points) == 0 or not np.all(np.isfinite(points)):
+        raise ValueError(
+            f"inducing is an array of shape {points.shape}; pass one of {INDUCING}, or a finite array with one "
+            "inducing point per row and the columns of X."
+        )
+    return points

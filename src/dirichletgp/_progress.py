@@ -1,0 +1,54 @@
+"""What a long fit says while it works."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Progress:
+    """Prints one line per stage, with what it found and how long it took; silent at verbosity 0.
+
+    Parameters
+    ----------
+    verbose : int
+        0 is silent, 1 prints stages, 2 prints every evaluation of the bound too.
+    """
+
+    def __init__(self, verbose: int = 0):
+        self.verbose = verbose
+        self._notes: list[str] = []
+        self._start = time.perf_counter()
+        self._live = verbose == 1 and sys.stdout.isatty()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """A stage of the work; notes made inside stand in its line."""
+        self._notes, self._name, start = [], name, time.perf_counter()
+        if self._live:
+            self._show("...", end="\r")
+        yield
+        if self.verbose:
+            self._show(f"{time.perf_counter() - start:7.2f} s  {', '.join(self._notes)}")
+
+    def note(self, text: str) -> None:
+        """Something worth saying at the end of the stage under way."""
+        self._notes.append(text)
+
+    def evaluation(self, count: int, bound_per_row: float) -> None:
+        """One evaluation of the bound was made."""
+        if self.verbose > 1:
+            self._show(f"evaluation {count}, bound per row {bound_per_row:.6f}")
+        elif self._live:
+            self._show(f"... evaluation {count}, bound per row {bound_per_row:.4f}", end="\r")
+
+    def done(self) -> None:
+        """The whole work is finished."""
+        if self.verbose:
+            self._name = "total"
+            self._show(f"{time.perf_counter() - self._start:7.2f} s")
+
+    def _show(self, text: str, end: str = "\n") -> None:
+        # Padded, so that a live line leaves nothing behind when a shorter one replaces it.
+        print(f"[dirichletgp] {self._name:<44} {text:<50}".rstrip() if end == "\n" and not self._live
+              else f"[dirichletgp] {self._name:<44} {text:<50}", end=end, flush=True)

@@ -67,7 +67,7 @@ def class_probabilities(mean: Array, variance: Array) -> Array:
     --------
     >>> import numpy as np
     >>> class_probabilities(np.array([[0.0, 2.0]]), np.array([[0.5, 0.5]])).round(6)
-    array([[0.155299, 0.844701]])
+    array([[0.155463, 0.844537]])
     """
     mean, variance = _standard_form(mean, variance)
     if mean.shape[1] == 2:

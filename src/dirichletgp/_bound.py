@@ -29,6 +29,7 @@ from ._linalg import (
     cholesky,
     inverse_from_cholesky,
     log_determinant,
+    product,
     pulled_back,
     solve_rows,
     solve_columns,
@@ -128,12 +129,14 @@ def bound_and_derivatives(
 
     if statistics.rows:
         base_factor = cholesky(base)
-        row_factor = np.ascontiguousarray(np.tril(factor @ base_factor))
+        row_factor = product(factor, base_factor, workers.map)
         base_log_determinant = log_determinant(base_factor)
 
     def of_class(c: int) -> _ClassPart:
         if c in grams:
-            lower = cholesky(base + d * grams[c])
+            lower = grams[c] * d
+            lower += base
+            lower = cholesky(lower, overwrite=True)
             inverse = inverse_from_cholesky(lower)
             return _ClassPart(log_determinant(lower), inverse @ b[c], inverse=inverse)
         rows = solve_rows(row_factor, statistics.rows[c].copy())
@@ -161,9 +164,7 @@ def bound_and_derivatives(
     )
     inverse_sum = sum(inverses.values(), np.zeros((n_points, n_points)))
     if statistics.rows:
-        pooled = np.zeros((n_points, n_points))
-        for k in statistics.rows:
-            add_gram(parts[k].half_rows, pooled)
+        pooled = _sum_of_grams([parts[k].half_rows for k in statistics.rows], workers)
         pooled *= -d
         pooled.flat[:: n_points + 1] += len(statistics.rows)
         inverse_sum += pulled_back(row_factor, symmetrise(pooled), workers.map)
@@ -181,6 +182,26 @@ def bound_and_derivatives(
     row_terms = dict(zip(statistics.rows, workers.map(row_term, statistics.rows), strict=True))
     points = p_sum - 0.5 * (n_classes * u0 + d) * pulled_back(factor, total, workers.map)
     return BoundDerivatives(value, matrices, shared, vectors, row_terms, points, -0.5 * precision)
+
+
+def _sum_of_grams(rows: list[Array], workers: Workers) -> Array:
+    """Lower triangle of the sum of rows' rows over matrices of few rows each, gathered into larger units of work."""
+    units: list[list[Array]] = [[]]
+    for matrix in rows:
+        if sum(map(len, units[-1])) >= 1_024:
+            units.append([])
+        units[-1].append(matrix)
+
+    def of_unit(unit: list[Array]) -> Array:
+        gram = np.zeros((unit[0].shape[1], unit[0].shape[1]))
+        for matrix in unit:
+            add_gram(matrix, gram)
+        return gram
+
+    total, *others = workers.map(of_unit, units)
+    for gram in others:
+        total += gram
+    return total
 
 
 def collapsed_bound(statistics: ClassStatistics, posterior: Posterior) -> float:

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._blocks import ArrayRows, block_size
 from ._leave_one_out import leave_one_out_latent
-from ._parameters import check_settings, class_prior, count, fraction
+from ._parameters import check_settings, class_prior, count, fraction, sample_weights
 from ._probabilities import (
     class_probabilities,
     log_class_probabilities,
@@ -235,7 +235,8 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest class of each row, of shape (n,)."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
@@ -352,11 +353,7 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
 
     def _weights(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
         """Sample weights times class weights; None if every row counts once."""
-        weights: Array | None = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not np.any(weights > 0):
-                raise ValueError("sample_weight is zero for every row; pass at least one positive weight.")
+        weights = sample_weights(sample_weight, len(X))
         if self.class_weight is None:
             return weights
         labels, codes = np.unique(y, return_inverse=True)

@@ -105,7 +105,7 @@ class LabelSearch:
 
         origin = np.clip(np.log([start.noise_in, start.noise_out]), low, high)
         simplex = np.array([origin, origin + [-1.0, 0.0], origin + [-0.5, -1.0]])
-        options = {"maxfev": _EVALUATIONS, "initial_simplex": simplex, "xatol": 0.03, "fatol": 1e-5}
+        options = {"maxfev": _EVALUATIONS, "initial_simplex": simplex, "xatol": 0.1, "fatol": 1e-4}
         minimize(loss, origin, method="Nelder-Mead", options=options)
         return best[1]
 
@@ -116,7 +116,7 @@ class LabelSearch:
             lambda log_separation: self._loss(regressions, float(np.exp(np.clip(log_separation, low, high)))),
             bracket=(np.log(guess) - 0.1, np.log(guess) + 0.1),
             method="brent",
-            options={"xtol": 1e-2, "maxiter": 12},
+            options={"xtol": 2e-2, "maxiter": 8},
         )
         return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
 
@@ -142,7 +142,9 @@ class LabelSearch:
         quadratic = np.zeros(self._inside.shape) if self._quadratic is None else self._quadratic.copy()
 
         def of_class(c: int) -> Array:
-            factor = cholesky(base + (u1 - u0) * self.statistics.grams[c])
+            factor = self.statistics.grams[c] * (u1 - u0)
+            factor += base
+            factor = cholesky(factor, overwrite=True)
             inside, outside = u1 * sums[c], u0 * (all_sums - sums[c])
             b = np.stack([(1.0 - share) * inside - share * outside, -centred[c] * (inside + outside)])
             coefficients = solve_rows_transposed(factor, solve_rows(factor, b))

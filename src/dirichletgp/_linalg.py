@@ -142,9 +142,10 @@ def _both_sides(solve: Callable[[Array, Array], Array], lower: Array, matrix: Ar
     return symmetrise(half)
 
 
-def cholesky(matrix: Array) -> Array:
+def cholesky(matrix: Array, overwrite: bool = False) -> Array:
     """Lower Cholesky factor of a symmetric matrix; `numpy.linalg.LinAlgError` if it is not positive definite."""
-    factor = np.array(matrix, dtype=np.float64, order="C")
+    factor = matrix if overwrite else matrix.copy()
+    _check(factor)
     m = len(factor)
     info = _call(_dpotrf, "U", m, factor, m, 0)
     if info != 0 or not np.isfinite(np.trace(factor)):
@@ -166,6 +167,14 @@ def triangular_inverse(lower: Array) -> Array:
     m = len(inverse)
     _call(_dtrtri, "U", "N", m, inverse, m, 0)
     return inverse
+
+
+def product(left: Array, right: Array, mapper: Mapper = map) -> Array:
+    """``left @ right``, in slices of rows that `mapper` may run in parallel."""
+    out = np.empty((len(left), right.shape[1]))
+    starts = range(0, len(left), _SLICE)
+    list(mapper(lambda i: np.matmul(left[i : i + _SLICE], right, out=out[i : i + _SLICE]), starts))
+    return out
 
 
 def log_determinant(lower: Array) -> float:

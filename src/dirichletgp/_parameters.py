@@ -63,6 +63,26 @@ def fraction(name: str, value: Any) -> float:
     return float(value)
 
 
+def sample_weights(sample_weight: Any, n: int) -> Array | None:
+    """Row weights (n,) from the `sample_weight` argument; None if every row counts once."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} rows; pass one weight per row.")
+    if not np.all(np.isfinite(weights)):
+        raise ValueError("sample_weight holds NaN or infinity; pass finite weights.")
+    if np.any(weights < 0):
+        raise ValueError(
+            f"sample_weight holds negative values, such as {weights.min():g}; pass weights of at least 0."
+        )
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every row; pass at least one positive weight.")
+    return weights
+
+
 def class_prior(prior: Any, class_weights: Array) -> Array:
     """Class probabilities (C,) from the `class_prior` argument and the total weight of each class.
 

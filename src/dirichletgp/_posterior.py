@@ -83,7 +83,9 @@ class Posterior:
         factors = np.empty_like(grams)
 
         def solve(c: int) -> Array:
-            factors[c] = cholesky(base + (u1 - u0) * grams[c])
+            np.multiply(grams[c], u1 - u0, out=factors[c])
+            factors[c] += base
+            cholesky(factors[c], overwrite=True)
             half = solve_rows(factors[c], b[c : c + 1].copy())
             return solve_rows_transposed(factors[c], half)[0]
 

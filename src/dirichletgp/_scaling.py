@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._parameters import sample_weights
 from ._workers import row_slices
 
 Array = NDArray[np.float64]
@@ -54,7 +55,10 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the ranks of the training values; `X` has shape (n, D), `sample_weight` (n,)."""
         X = validate_data(self, X, dtype=np.float64)
-        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = sample_weights(sample_weight, len(X))
+        if weights is None:
+            weights = np.ones(len(X))
+        X, weights = X[weights > 0], weights[weights > 0]
         columns = [_knots_and_scores(column, weights, self.n_knots) for column in X.T]
         self.knots_ = [knots for knots, _ in columns]
         self.scores_ = [scores for _, scores in columns]

@@ -1,0 +1,101 @@
+"""The obvious dense forms: one heteroskedastic regression per class, n x n matrices, nothing shared.
+
+Everything fast in the package is tested against these few lines.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from dirichletgp._blocks import ArrayRows
+from dirichletgp._kernels import Kernel
+from dirichletgp._labels import LabelTransform
+
+
+def problem(n_classes, n=60, n_features=3, n_points=9, weighted=False, family="rbf", alpha=0.01, seed=0):
+    """A small random problem with everything that a model is made of."""
+    rng = np.random.default_rng(seed + 100 * n_classes)
+    codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
+    weights = rng.uniform(0.3, 3.0, n) if weighted else np.ones(n)
+    prior = np.bincount(codes, weights, n_classes)
+    return SimpleNamespace(
+        X=rng.normal(size=(n, n_features)),
+        Z=rng.normal(size=(n_points, n_features)),
+        new=rng.normal(size=(7, n_features)),
+        codes=codes,
+        weights=weights,
+        given_weights=weights if weighted else None,
+        n_classes=n_classes,
+        prior=prior / prior.sum(),
+        kernel=Kernel(family, rng.uniform(0.7, 2.0, n_features), 1.7),
+        transform=LabelTransform.dirichlet(alpha),
+        jitter=1e-6,
+    )
+
+
+def rows_of(p):
+    return ArrayRows(p.X, p.codes, p.given_weights, p.n_classes)
+
+
+def profile(family, r):
+    return {
+        "rbf": lambda: np.exp(-(r**2) / 2),
+        "matern12": lambda: np.exp(-r),
+        "matern32": lambda: (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r),
+        "matern52": lambda: (1 + np.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-np.sqrt(5) * r),
+    }[family]()
+
+
+def kernel_matrix(kernel, A, B):
+    difference = (A[:, None, :] - B[None, :, :]) / kernel.lengthscale
+    return kernel.variance * profile(kernel.family, np.sqrt((difference**2).sum(axis=2)))
+
+
+def regressions(p):
+    """Targets less their offset, and noise variances divided by the weights, of each class's regression."""
+    offsets = p.transform.offsets(p.prior)
+    for c in range(p.n_classes):
+        inside = p.codes == c
+        target = np.where(inside, p.transform.target_in, p.transform.target_out) - offsets[c]
+        noise = np.where(inside, p.transform.noise_in, p.transform.noise_out)
+        yield offsets[c], target, noise
+
+
+def bound(p):
+    """Titsias' bound, with a row of weight w standing for w rows."""
+    Kzz = kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(len(p.Z))
+    Kxz = kernel_matrix(p.kernel, p.X, p.Z)
+    Q = Kxz @ np.linalg.solve(Kzz, Kxz.T)
+    total = 0.0
+    for _, target, noise in regressions(p):
+        covariance = Q + np.diag(noise / p.weights)
+        total -= 0.5 * np.linalg.slogdet(covariance)[1]
+        total -= 0.5 * target @ np.linalg.solve(covariance, target)
+        total -= 0.5 * np.sum(p.weights * (p.kernel.variance - np.diag(Q)) / noise)
+        total -= 0.5 * np.sum(p.weights * np.log(2 * np.pi * noise) - np.log(noise / p.weights))
+    return total
+
+
+def latent(p, new):
+    """Mean and variance of the sparse posterior at new rows."""
+    Kzz = kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(len(p.Z))
+    Kxz, Knz = kernel_matrix(p.kernel, p.X, p.Z), kernel_matrix(p.kernel, new, p.Z)
+    means, variances = [], []
+    for offset, target, noise in regressions(p):
+        precision = p.weights / noise
+        A = Kzz + Kxz.T @ (precision[:, None] * Kxz)
+        means.append(offset + Knz @ np.linalg.solve(A, Kxz.T @ (precision * target)))
+        explained = np.linalg.solve(Kzz, Knz.T) - np.linalg.solve(A, Knz.T)
+        variances.append(p.kernel.variance - np.einsum("nm,mn->n", Knz, explained))
+    return np.stack(means, axis=1), np.stack(variances, axis=1)
+
+
+def exact_latent(p, new):
+    """Mean and variance of the exact Gaussian process at new rows: no inducing points at all."""
+    K, Kn = kernel_matrix(p.kernel, p.X, p.X), kernel_matrix(p.kernel, new, p.X)
+    means, variances = [], []
+    for offset, target, noise in regressions(p):
+        A = K + np.diag(noise / p.weights)
+        means.append(offset + Kn @ np.linalg.solve(A, target))
+        variances.append(p.kernel.variance - np.einsum("nm,mn->n", Kn, np.linalg.solve(A, Kn.T)))
+    return np.stack(means, axis=1), np.stack(variances, axis=1)

@@ -1,0 +1,88 @@
+"""The bound and its gradient equal the dense one-regression-per-class forms."""
+
+import numpy as np
+import pytest
+import referee
+
+from dirichletgp._bound import collapsed_bound
+from dirichletgp._kernels import KERNELS
+from dirichletgp._labels import LabelTransform
+from dirichletgp._model import make_basis
+from dirichletgp._objective import Objective
+from dirichletgp._posterior import Posterior
+from dirichletgp._statistics import ClassStatistics
+
+CLASSES = [2, 3, 12]
+
+
+def objective(p, workers):
+    return Objective(referee.rows_of(p), p.transform, p.prior, p.jitter, workers)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", CLASSES)
+@pytest.mark.parametrize("family", KERNELS)
+def test_bound_equals_one_dense_regression_per_class(n_classes, weighted, family, workers):
+    p = referee.problem(n_classes, weighted=weighted, family=family)
+    value, _ = objective(p, workers).value_and_gradient(p.kernel, p.Z)
+    assert value == pytest.approx(referee.bound(p), rel=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", CLASSES)
+@pytest.mark.parametrize("family", KERNELS)
+def test_gradient_equals_differences_of_the_dense_bound(n_classes, weighted, family, workers):
+    p = referee.problem(n_classes, n=40, n_points=5, weighted=weighted, family=family)
+    _, gradient = objective(p, workers).value_and_gradient(p.kernel, p.Z)
+    start = np.concatenate([np.log(p.kernel.lengthscale), [np.log(p.kernel.variance)], p.Z.ravel()])
+
+    def dense(vector):
+        p.kernel = p.kernel.with_parameters(np.exp(vector[:3]), np.exp(vector[3]))
+        p.Z = vector[4:].reshape(-1, 3)
+        return referee.bound(p)
+
+    analytic = np.concatenate([gradient.log_lengthscale, [gradient.log_variance], gradient.points.ravel()])
+    numeric = np.array([extrapolated_derivative(dense, start, i) for i in range(len(start))])
+    np.testing.assert_allclose(analytic, numeric, rtol=1e-8, atol=1e-8 * np.abs(numeric).max())
+
+
+def extrapolated_derivative(function, x, i, h=2e-3):
+    """Central differences extrapolated three times (Richardson): error of order h^8."""
+    e = np.zeros_like(x)
+    e[i] = 1.0
+    table = [(function(x + s * e) - function(x - s * e)) / (2 * s) for s in h / 2.0 ** np.arange(4)]
+    for order in range(1, 4):
+        table = [b + (b - a) / (4**order - 1) for a, b in zip(table, table[1:], strict=False)]
+    return table[0]
+
+
+@pytest.mark.parametrize("d_sign", [1, -1])
+def test_classes_kept_as_rows_or_as_grams_give_the_same_bound(d_sign, workers):
+    """Few points make every class a Gram, many points make every class rows; a mixture lies between."""
+    p = referee.problem(3, n=60, n_points=25)
+    p.codes[:] = np.repeat([0, 1, 2], [40, 15, 5])
+    p.transform = LabelTransform.from_constants(5.0, *((0.2, 3.0) if d_sign > 0 else (3.0, 0.2)))
+    value, _ = objective(p, workers).value_and_gradient(p.kernel, p.Z)
+    assert value == pytest.approx(referee.bound(p), rel=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", CLASSES)
+def test_bound_from_whitened_statistics_is_the_same(n_classes, workers):
+    p = referee.problem(n_classes, weighted=True)
+    basis = make_basis(p.kernel, p.Z, p.jitter)
+    statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers)
+    posterior = Posterior.from_statistics(statistics, p.kernel.variance, p.transform, p.prior, workers)
+    assert collapsed_bound(statistics, posterior) == pytest.approx(referee.bound(p), rel=1e-10)
+
+
+def test_the_number_of_threads_does_not_change_a_bit():
+    from dirichletgp._workers import Workers
+
+    p = referee.problem(3, n=5000, n_points=50)
+    results = []
+    for n_jobs in (1, 2, 3):
+        with Workers(n_jobs) as pool:
+            results.append(objective(p, pool).value_and_gradient(p.kernel, p.Z))
+    for value, gradient in results[1:]:
+        assert value == results[0][0]
+        np.testing.assert_array_equal(gradient.points, results[0][1].points)

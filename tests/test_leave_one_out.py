@@ -1,0 +1,111 @@
+"""Leave-one-out in closed form equals recomputing without the row, and so do choices made by it."""
+
+import numpy as np
+import pytest
+import referee
+from sklearn.datasets import make_classification
+
+from dirichletgp import DirichletGPClassifier, LabelTransform
+from dirichletgp._label_search import LabelSearch
+from dirichletgp._leave_one_out import leave_one_out_latent
+from dirichletgp._model import Model, make_basis
+from dirichletgp._probabilities import class_probabilities, log_probability_of
+from dirichletgp._statistics import ClassStatistics
+
+
+def statistics_of(p, positions, workers):
+    rows = referee.rows_of(p).take(positions)
+    basis = make_basis(p.kernel, p.Z, p.jitter)
+    return ClassStatistics.accumulate(rows, basis.vectors, len(p.Z), workers)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+@pytest.mark.parametrize("n_points", [9, 60])
+def test_latent_values_equal_the_statistics_minus_the_row(n_classes, weighted, n_points, workers):
+    p = referee.problem(n_classes, weighted=weighted, n_points=n_points)
+    everything = np.arange(len(p.X))
+    whole = statistics_of(p, everything, workers)
+    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior)
+    mean, variance = leave_one_out_latent(
+        model.posterior, model.basis.vectors(p.X), p.codes, p.given_weights
+    )
+    for i in (0, 17, 42):
+        without = whole - statistics_of(p, everything[i : i + 1], workers)
+        refitted = Model(p.kernel, p.Z, p.jitter, without, p.transform, p.prior)
+        expected_mean, expected_variance = refitted.latent(p.X[i : i + 1])
+        np.testing.assert_allclose(mean[i], expected_mean[0], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(variance[i], expected_variance[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [2, 12])
+def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
+    X, y = make_classification(
+        400, 6, n_informative=5, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, random_state=0
+    )
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 400)
+    classifier = DirichletGPClassifier(n_inducing=50, random_state=0).fit(X, y, weights)
+    left_out = classifier.loo_proba(X, y, weights)
+    model, scaled = classifier._model, classifier.scaler_.transform(X)
+    for i in (3, 111, 222):
+        vector = model.basis.vectors(scaled[i : i + 1])
+        row = ClassStatistics.empty(n_classes, len(model.points))
+        row.counts[y[i]] = weights[i]
+        row.sums[y[i]] = weights[i] * vector[0]
+        row.grams[y[i]] = weights[i] * np.outer(vector, vector)
+        without = Model(
+            model.kernel, model.points, model.jitter, model.statistics - row, model.transform, model.prior
+        )
+        expected = class_probabilities(*without.latent(scaled[i : i + 1]))
+        np.testing.assert_allclose(left_out[i], expected[0], atol=1e-6)
+
+
+def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that_of_new_rows():
+    X, y = make_classification(3000, 8, n_informative=6, flip_y=0.1, class_sep=0.7, random_state=1)
+    classifier = DirichletGPClassifier(n_inducing=150, random_state=0).fit(X[:1000], y[:1000])
+
+    def loss(probabilities, labels):
+        return -np.log(probabilities[np.arange(len(labels)), labels]).mean()
+
+    left_out = loss(classifier.loo_proba(X[:1000], y[:1000]), y[:1000])
+    assert loss(classifier.predict_proba(X[:1000]), y[:1000]) < left_out
+    assert left_out == pytest.approx(loss(classifier.predict_proba(X[1000:]), y[1000:]), abs=0.05)
+
+
+def search_of(p, workers, leave_out=True):
+    whole = statistics_of(p, np.arange(len(p.X)), workers)
+    vectors = make_basis(p.kernel, p.Z, p.jitter).vectors(p.X)
+    search = LabelSearch(
+        whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, leave_out=leave_out
+    )
+    return search, whole, vectors
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+def test_a_transforms_score_is_its_left_out_log_likelihood(n_classes, workers):
+    p = referee.problem(n_classes, weighted=True)
+    search, whole, vectors = search_of(p, workers)
+    transform = LabelTransform.from_constants(4.0, 0.5, 2.0)
+    model = Model(p.kernel, p.Z, p.jitter, whole, transform, p.prior)
+    latent = leave_one_out_latent(model.posterior, vectors, p.codes, p.weights)
+    expected = -np.average(log_probability_of(p.codes, *latent), weights=p.weights)
+    assert search.score(transform) == pytest.approx(expected, abs=2e-4)
+
+
+def test_the_papers_criterion_scores_rows_without_leaving_them_out(workers):
+    p = referee.problem(3)
+    search, whole, vectors = search_of(p, workers, leave_out=False)
+    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior)
+    expected = -log_probability_of(p.codes, *model.posterior.latent(vectors)).mean()
+    assert search.score(p.transform) == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 12])
+def test_a_learned_transform_is_no_worse_than_the_best_dirichlet_one(n_classes, workers):
+    p = referee.problem(n_classes, n=150)
+    search, _, _ = search_of(p, workers)
+    alpha = search.best_alpha()
+    best_dirichlet = search.score(LabelTransform.dirichlet(alpha))
+    learned = search.best_transform(LabelTransform.dirichlet(alpha))
+    fresh, _, _ = search_of(p, workers)
+    assert fresh.score(learned) <= best_dirichlet + 1e-3

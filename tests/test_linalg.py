@@ -1,0 +1,68 @@
+"""Every routine equals its NumPy definition."""
+
+import numpy as np
+import pytest
+
+from dirichletgp import _linalg
+
+
+@pytest.fixture(params=[1, 5, 64, 130])
+def size(request):
+    return request.param
+
+
+@pytest.fixture
+def lower(size):
+    A = np.random.default_rng(size).normal(size=(size, size + 3))
+    return np.linalg.cholesky(A @ A.T + np.eye(size))
+
+
+@pytest.fixture
+def rows(size):
+    return np.random.default_rng(1).normal(size=(7, size))
+
+
+def test_cholesky_and_inverses(lower, size):
+    matrix = lower @ lower.T
+    np.testing.assert_allclose(_linalg.cholesky(matrix), lower, atol=1e-10)
+    np.testing.assert_allclose(_linalg.inverse_from_cholesky(lower), np.linalg.inv(matrix), atol=1e-8)
+    assert _linalg.log_determinant(lower) == pytest.approx(np.linalg.slogdet(matrix)[1])
+
+
+def test_solves(lower, rows):
+    inverse = np.linalg.inv(lower)
+    np.testing.assert_allclose(_linalg.solve_rows(lower, rows.copy()), rows @ inverse.T, atol=1e-8)
+    np.testing.assert_allclose(_linalg.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8)
+    columns = np.ascontiguousarray(rows.T)
+    np.testing.assert_allclose(_linalg.solve_columns(lower, columns.copy()), inverse @ columns, atol=1e-8)
+    np.testing.assert_allclose(
+        _linalg.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8
+    )
+
+
+def test_products_from_both_sides(lower, size):
+    inverse = np.linalg.inv(lower)
+    A = np.random.default_rng(2).normal(size=(size, size))
+    gram = A @ A.T
+    np.testing.assert_allclose(_linalg.whitened(lower, gram), inverse @ gram @ inverse.T, atol=1e-7)
+    np.testing.assert_allclose(_linalg.pulled_back(lower, gram), inverse.T @ gram @ inverse, atol=1e-7)
+    np.testing.assert_allclose(_linalg.product(A, gram), A @ gram, atol=1e-9)
+
+
+def test_gram_accumulates(rows, size):
+    gram = np.zeros((size, size))
+    _linalg.add_gram(rows, gram)
+    _linalg.add_gram(2 * rows, gram)
+    _linalg.add_gram(rows[:0].copy(), gram)
+    np.testing.assert_allclose(_linalg.symmetrise(gram), 5 * rows.T @ rows, atol=1e-10)
+
+
+@pytest.mark.parametrize("matrix", [-np.eye(3), np.full((2, 2), np.nan), np.ones((3, 3))])
+def test_what_is_not_positive_definite_is_refused(matrix):
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        _linalg.cholesky(matrix)
+
+
+def test_what_fortran_would_misread_is_refused():
+    with pytest.raises(ValueError, match="C-contiguous"):
+        _linalg.solve_rows(np.eye(3), np.ones((3, 4)).T)

@@ -35,6 +35,8 @@ def effective_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         libraries = _controller().select(user_api="blas").info()
         return min(cores, max((library["num_threads"] for library in libraries), default=cores))
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 is not valid; pass None, a positive number of threads, or -1 for all cores.")
     if n_jobs < 0:
         return max(1, cores + 1 + n_jobs)
     return n_jobs

@@ -1,0 +1,166 @@
+"""Bad input gets an error that names the argument; awkward input is handled."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from dirichletgp import DirichletGPClassifier, _training
+from dirichletgp.metrics import mean_negative_log_likelihood
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(120, noise=0.2, random_state=0)
+
+
+def fit(moons, **kwargs):
+    return DirichletGPClassifier(**{"n_inducing": 20, "max_iter": 5, "random_state": 0, **kwargs}).fit(*moons)
+
+
+# Refused
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"alpha_epsilon": 0.0}, "alpha_epsilon=0.0"),
+        ({"alpha_epsilon": -1}, "alpha_epsilon=-1"),
+        ({"alpha_epsilon": "best"}, "alpha_epsilon='best'"),
+        ({"kernel": "linear"}, "kernel='linear'"),
+        ({"label_transform": "none"}, "label_transform='none'"),
+        ({"lengthscale": -1.0}, "lengthscale=-1.0"),
+        ({"lengthscale": [1.0, 2.0, 3.0]}, "2 positive numbers"),
+        ({"variance": 0.0}, "variance=0.0"),
+        ({"n_inducing": 0}, "n_inducing=0"),
+        ({"n_inducing": 2.5}, "n_inducing=2.5"),
+        ({"inducing": "grid"}, "inducing='grid'"),
+        ({"inducing": np.zeros((5, 3))}, "inducing has 3 columns, but X has 2"),
+        ({"inducing": np.zeros(5)}, "inducing is an array of shape"),
+        ({"max_iter": -1}, "max_iter=-1"),
+        ({"n_subsample": 0}, "n_subsample=0"),
+        ({"scaler": "robust"}, "scaler='robust'"),
+        ({"class_prior": [0.5, 0.3, 0.2]}, "class_prior="),
+        ({"class_prior": "flat"}, "class_prior='flat'"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+    ],
+)
+def test_bad_arguments_are_named(moons, kwargs, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        fit(moons, **kwargs)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_missing_and_infinite_features_are_refused(moons, value):
+    X = moons[0].copy()
+    X[3, 1] = value
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        fit((X, moons[1]))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros((0, 2)), np.zeros(0), "0 sample"),
+        (np.eye(4), np.zeros(4), "one class only"),
+        (np.eye(4), np.array([0.1, 0.7, 1.3, 2.2]), "continuous"),
+        (np.array([["a", "b"], ["c", "d"]], dtype=object), np.array([0, 1]), "could not convert"),
+        (np.eye(4), np.zeros(3), "inconsistent"),
+    ],
+)
+def test_rows_and_labels_that_cannot_be_fitted(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        DirichletGPClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.full(120, -1.0), "negative"),
+        (np.zeros(120), "zero for every row"),
+        (np.ones(3), "one weight per row"),
+        (np.full(120, np.nan), "NaN"),
+    ],
+)
+def test_bad_weights_are_refused(moons, weights, message):
+    with pytest.raises(ValueError, match=message):
+        DirichletGPClassifier(n_inducing=10).fit(*moons, sample_weight=weights)
+
+
+def test_weights_that_leave_one_class_are_refused(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match="one class only"):
+        DirichletGPClassifier().fit(X, y, sample_weight=(y == 0).astype(float))
+
+
+def test_prediction_wants_the_features_of_the_fit(moons):
+    classifier = fit(moons)
+    with pytest.raises(ValueError, match="3 features"):
+        classifier.predict(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="level=1.5"):
+        classifier.predict_interval(moons[0], level=1.5)
+    with pytest.raises(ValueError, match="n_samples=0"):
+        classifier.sample_proba(moons[0], n_samples=0)
+    with pytest.raises(ValueError, match="not fitted with"):
+        classifier.loo_proba(moons[0], moons[1] + 5)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(moons):
+    classifier = fit(moons)
+    before = classifier.predict_proba(moons[0])
+    with pytest.raises(ValueError, match="NaN"):
+        classifier.fit(np.full((10, 5), np.nan), np.arange(10) % 2)
+    np.testing.assert_array_equal(classifier.predict_proba(moons[0]), before)
+
+
+# Handled
+
+
+def test_more_inducing_points_than_rows(moons):
+    assert len(fit(moons, n_inducing=10_000).inducing_points_) == 120
+
+
+def test_duplicate_rows(moons):
+    X, y = np.repeat(moons[0][:10], 30, axis=0), np.repeat(moons[1][:10], 30)
+    classifier = fit((X, y), n_inducing=50)
+    assert len(classifier.inducing_points_) == 10
+    assert classifier.score(X, y) == 1.0
+
+
+def test_identical_rows_with_different_labels_are_a_coin_toss():
+    X, y = np.zeros((100, 2)), np.arange(100) % 2
+    np.testing.assert_allclose(fit((X, y)).predict_proba(X[:1]), 0.5, atol=0.02)
+
+
+def test_constant_and_wildly_scaled_columns(moons):
+    X, y = moons
+    wild = np.column_stack([X[:, 0] * 1e9, X[:, 1] * 1e-9, np.full(len(X), 3.0)])
+    for scaler in ("quantile", "standard", "minmax"):
+        assert fit((wild, y), scaler=scaler, n_inducing=60, max_iter=50).score(wild, y) > 0.9
+
+
+def test_a_class_with_a_single_row(moons):
+    X, y = moons[0].copy(), moons[1].copy()
+    X[0], y[0] = [10.0, 10.0], 2
+    classifier = fit((X, y), n_subsample=50)
+    np.testing.assert_array_equal(classifier.classes_, [0, 1, 2])
+    assert np.isfinite(mean_negative_log_likelihood(y, classifier.predict_proba(X)))
+
+
+def test_a_kernel_matrix_that_will_not_factor_gets_jitter_and_a_warning(moons, monkeypatch):
+    monkeypatch.setattr(_training, "JITTER", 1e-20)
+    monkeypatch.setattr(_training._State, "__init__", _with_jitter(_training._State.__init__, 1e-20))
+    with pytest.warns(RuntimeWarning, match="close to singular"):
+        classifier = fit(moons, lengthscale=1e4, max_iter=1, n_inducing=60)
+    assert np.isfinite(classifier.predict_proba(moons[0])).all()
+
+
+def _with_jitter(original, jitter):
+    def init(self, *args, **kwargs):
+        original(self, *args, **{"jitter": jitter, **kwargs} if len(args) < 4 else kwargs)
+
+    return init
+
+
+def test_two_rows_are_enough():
+    classifier = DirichletGPClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    assert list(classifier.predict([[0.0], [1.0]])) == ["a", "b"]

@@ -29,7 +29,7 @@ Integers = NDArray[np.intp]
 STEP = 0.4
 """Spacing of the table's columns: races use it, or a power of two times it."""
 
-_OCTAVES = 5  # tables for standard deviations up to 1, 2, 4, 8, 16; quadrature beyond
+_OCTAVES = 4  # tables for standard deviations up to 2, 4, 8, 16; quadrature beyond
 _DEGREE = 3  # total degree of the interpolating polynomial of a cell
 _TAPS = 10  # columns that determine the polynomial of a cell
 _TERMS = [(a, d - a) for d in range(_DEGREE + 1) for a in range(d + 1)]  # by total degree
@@ -60,7 +60,7 @@ def log_intensity(
     """
     sigma = np.sqrt(variance)
     offsets = (STEP * stride) * np.arange(count)
-    octave = np.ceil(np.log2(np.maximum(sigma, 1.0))).astype(np.intp)
+    octave = np.ceil(np.log2(np.maximum(0.5 * sigma, 1.0))).astype(np.intp)
     present = np.flatnonzero(np.bincount(octave))
     if len(present) == 1 and present[0] < _OCTAVES:
         out = _table(int(present[0])).excess(first, sigma, stride, count, degree)
@@ -71,8 +71,7 @@ def log_intensity(
             if k < _OCTAVES:
                 out[rows] = _table(int(k)).excess(first[rows], sigma[rows], stride, count, degree)
             else:
-                for i in rows:
-                    out[i] = excess_by_quadrature(first[i] + offsets, float(variance[i]))
+                out[rows] = _wide_excess(first[rows, None] + offsets, variance[rows])
     out -= first[:, None]
     out -= offsets
     return out
@@ -93,8 +92,6 @@ def excess_by_quadrature(z: Array, variance: float) -> Array:
     -------
     ndarray of shape (k,)
     """
-    if variance > 1e4:
-        return _wide(z, variance)
     sigma = np.sqrt(variance)
     n_nodes = int(48 + 64 * sigma)  # the integrand changes on the scale 1 / sigma
     y = np.linspace(-9.0, 9.0, n_nodes)
@@ -111,13 +108,6 @@ def excess_by_quadrature(z: Array, variance: float) -> Array:
         result[middle] = _middle(part[middle], sigma, y, weight)
         result[right] = _right(part[right], sigma, y, weight)
     return out
-
-
-def _wide(z: Array, variance: float) -> Array:
-    # The noise, of variance pi^2/6, is lost in the latent: the sum is Gaussian but for a skewness
-    # of 2.4 / v^1.5.
-    x = (z - np.euler_gamma) / np.sqrt(variance + np.pi**2 / 6)
-    return z + np.where(x > 6, log_ndtr(-x), np.log(-log_ndtr(np.minimum(x, 6))))
 
 
 def _left(z: Array, sigma: float, y: Array, weight: float) -> Array:
@@ -167,6 +157,47 @@ def laplace_excess(z: Array, variance: Array) -> Array:
     return np.log((w + 0.5 * w * w) / variance + 0.5 * np.log1p(w)) + z
 
 
+def _wide_excess(z: Array, variance: Array) -> Array:
+    """The excess of latents so wide that a Gauss rule for the noise is exact: z of shape (p, k).
+
+    phi is the mean over the noise of the Gaussian distribution function at z - noise, 1 - phi that
+    of its complement: the smaller is computed.
+    """
+    sign = np.where(z < 0, 1.0, -1.0) / np.sqrt(variance)[:, None]
+    nodes, weights = _noise_rule()
+    scale = log_ndtr(sign * z)
+    total = np.zeros_like(z)
+    for node, weight in zip(nodes, weights, strict=True):
+        total += weight * np.exp(log_ndtr(sign * (z - node)) - scale)
+    log_part = np.log(total) + scale
+    tail = _from_log_tail(np.minimum(log_part, -1e-3), z)
+    out = np.where(z < 0, np.log(np.maximum(-log_part, 1e-3)) + z, tail)
+    # Far right it is the noise that exceeds z, out of the rule's reach. With a variance above 1e4
+    # that has a logarithm below -1000: left as it is.
+    for i in np.flatnonzero((z[:, -1] > 0.5 * variance) & (variance < 1e4)):
+        far = z[i] > 0.5 * variance[i]
+        out[i, far] = excess_by_quadrature(z[i, far], float(variance[i]))
+    return out
+
+
+@cache
+def _noise_rule(n: int = 16) -> tuple[Array, Array]:
+    """Nodes and weights of the Gauss rule for standard Gumbel noise, by the Lanczos process."""
+    noise = np.linspace(-5.0, 60.0, 4_001)
+    density = np.exp(-noise - np.exp(-noise))
+    basis = np.sqrt(density / density.sum())[None]
+    jacobi = np.zeros((n + 1, n + 1))
+    for k in range(n):
+        image = noise * basis[k]
+        jacobi[k, k] = image @ basis[k]
+        for _ in range(2):  # orthogonal to working precision
+            image = image - (basis @ image) @ basis
+        jacobi[k, k + 1] = jacobi[k + 1, k] = np.linalg.norm(image)
+        basis = np.vstack([basis, image / jacobi[k, k + 1]])
+    nodes, vectors = np.linalg.eigh(jacobi[:n, :n])
+    return nodes, vectors[0] ** 2
+
+
 @cache
 def _built_table(octave: int) -> "_Table":
     return _Table(octave)
@@ -178,18 +209,18 @@ def _table(octave: int) -> "_Table":
 
 
 class _Table:
-    """The excess for standard deviations of one octave: [0, 1], [1, 2], [2, 4], ...
+    """The excess for standard deviations of one octave: [0, 2], [2, 4], [4, 8], ...
 
     A cell of the (z, sigma) plane, `_z_step` by `_sigma_step`, holds the Chebyshev coefficients of
     the excess to total degree 3. Cells that are STEP apart in z are neighbours in memory.
     """
 
     def __init__(self, octave: int) -> None:
-        self._lowest = 0.0 if octave == 0 else 2.0 ** (octave - 1)
-        highest = 2.0**octave
-        n_cells = int(32 * 2 ** (max(octave - 1, 0) / 2))
+        self._lowest = 0.0 if octave == 0 else 2.0**octave
+        highest = 2.0 ** (octave + 1)
+        n_cells = 64 if octave == 0 else int(32 * 2 ** (octave / 2))
         self._sigma_step = (highest - self._lowest) / n_cells
-        self._phases = max(1, 2 ** min(2, 4 - octave))  # wider latents change more slowly in z
+        self._phases = (4, 4, 2, 1)[octave]  # wider latents change more slowly in z
         self._z_step = STEP / self._phases
         left, right = _relevant_range(highest**2)
         self._n_columns = int(np.ceil((right - left) / STEP))
@@ -201,16 +232,21 @@ class _Table:
     def _coefficients(self, highest: float) -> Array:
         """Chebyshev coefficients of all cells, of shape (terms, sigma cells, phases, columns)."""
         n = self._n_columns * self._phases
-        z = self._left + self._z_step * np.arange(-_TAPS // 2, n + _TAPS // 2)
-        n_sigma = 32 if self._lowest == 0 else 16 + 2 * int(highest)
-        unit = np.cos(np.pi * (np.arange(n_sigma) + 0.5) / n_sigma)
-        sigma = self._lowest + 0.5 * (highest - self._lowest) * (1 + unit)
-        values = np.stack([excess_by_quadrature(z, s * s) for s in sigma])
+        z: Array = self._left + self._z_step * np.arange(-_TAPS // 2, n + _TAPS // 2, dtype=float)
         # In sigma one polynomial through all nodes, in z one through the nearest _TAPS values:
-        # both re-expanded in the cell.
-        centres = (2 * np.arange(self._n_cells) + 1) / self._n_cells - 1
-        by_sigma = np.stack([_reexpand(unit, c, 1 / self._n_cells) for c in centres])
-        by_z = _reexpand(np.arange(-_TAPS // 2, _TAPS // 2, dtype=np.float64), 0.0, 0.5)
+        # both re-expanded in the cell. Far left the excess bends sharply near sigma = 0, hence the
+        # power that crowds the first table's nodes there.
+        n_sigma, power = (64, 2) if self._lowest == 0 else (16 + 2 * int(highest), 1)
+        nodes = _chebyshev_nodes(n_sigma)
+        span = highest - self._lowest
+        sigma = self._lowest + span * (0.5 + 0.5 * nodes) ** power
+        values = np.stack([excess_by_quadrature(z, float(s * s)) for s in sigma])
+        local = (
+            np.arange(self._n_cells)[:, None] + 0.5 + 0.5 * _chebyshev_nodes(6)
+        ) / self._n_cells
+        by_sigma = np.stack([_expansion(nodes, 2 * x ** (1 / power) - 1) for x in local])
+        taps = np.arange(-_TAPS // 2, _TAPS // 2) / (_TAPS // 2)
+        by_z = _expansion(taps, _chebyshev_nodes(6) / _TAPS)
         along_sigma = np.einsum("cbs,sz->bcz", by_sigma, values)
         windows = np.lib.stride_tricks.sliding_window_view(along_sigma, _TAPS, axis=2)[:, :, :n]
         terms = np.stack([windows[b] @ by_z[a] for a, b in _TERMS])
@@ -230,12 +266,12 @@ class _Table:
         row = (cell * self._phases + phase) * self._n_columns
         columns = column[:, None] + stride * np.arange(count)
         index = row[:, None] + np.clip(columns, 0, self._n_columns - 1)
-        out = np.take(self._terms[0], index)
+        out = self._terms[0].take(index)
         term = np.empty_like(out)
         for k, (a, b) in enumerate(_TERMS[1:], start=1):
             if a + b > degree:
                 break
-            np.take(self._terms[k], index, out=term, mode="clip")
+            self._terms[k].take(index, out=term, mode="clip")  # other modes make a copy
             term *= (a_values[:, a] * b_values[:, b])[:, None]
             out += term
         if column.min() < 0:
@@ -254,14 +290,18 @@ def _relevant_range(variance: float) -> tuple[float, float]:
     return -(np.log(u) + variance * u), 1.5 * variance + 27.0
 
 
-def _reexpand(nodes: Array, centre: float, radius: float) -> Array:
-    """Matrix from values at nodes to Chebyshev coefficients on centre +- radius, to degree 3."""
-    n = len(nodes)
-    scale = np.abs(nodes).max()
-    local = np.cos(np.pi * (np.arange(n) + 0.5) / n)
-    values = chebvander((centre + radius * local) / scale, n - 1) @ np.linalg.inv(
-        chebvander(nodes / scale, n - 1)
-    )
-    coefficients = (2 / n) * chebvander(local, _DEGREE).T @ values
+def _chebyshev_nodes(n: int) -> Array:
+    return np.cos(np.pi * (np.arange(n) + 0.5) / n)
+
+
+def _expansion(nodes: Array, local: Array) -> Array:
+    """Matrix from values at nodes to Chebyshev coefficients, to degree 3, on a cell.
+
+    The polynomial through the nodes, in [-1, 1], is evaluated at the cell's own Chebyshev points
+    and expanded there.
+    """
+    n, m = len(nodes), len(local)
+    values = np.linalg.solve(chebvander(nodes, n - 1).T, chebvander(local, n - 1).T).T
+    coefficients = (2 / m) * chebvander(_chebyshev_nodes(m), _DEGREE).T @ values
     coefficients[0] /= 2
     return coefficients

@@ -1,5 +1,7 @@
 """The bound and its gradient equal the dense one-regression-per-class forms."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import referee
@@ -52,7 +54,7 @@ def extrapolated_derivative(function, x, i, h=2e-3):
     e[i] = 1.0
     table = [(function(x + s * e) - function(x - s * e)) / (2 * s) for s in h / 2.0 ** np.arange(4)]
     for order in range(1, 4):
-        table = [b + (b - a) / (4**order - 1) for a, b in zip(table, table[1:], strict=False)]
+        table = [b + (b - a) / (4**order - 1) for a, b in pairwise(table)]
     return table[0]
 
 

@@ -93,7 +93,12 @@ def test_few_rows_make_the_model_exact():
 
 def test_moving_the_inducing_points_raises_the_bound(moons):
     X, y = moons
-    kwargs = {"n_inducing": 6, "alpha_epsilon": 0.01, "label_transform": "dirichlet", "random_state": 0}
+    kwargs = {
+        "n_inducing": 6,
+        "alpha_epsilon": 0.01,
+        "label_transform": "dirichlet",
+        "random_state": 0,
+    }
     fixed = DirichletGPClassifier(**kwargs).fit(X, y)
     moved = DirichletGPClassifier(optimize_inducing=True, **kwargs).fit(X, y)
     assert moved.bound_ > fixed.bound_ + 1.0
@@ -159,9 +164,7 @@ def test_weight_two_equals_a_repeated_row(moons):
     twice = np.arange(150) % 4 == 0
     kwargs = {"max_iter": 20, "random_state": 0}
     weighted = DirichletGPClassifier(**kwargs).fit(X, y, np.where(twice, 2, 1))
-    repeated = DirichletGPClassifier(**kwargs).fit(
-        np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]])
-    )
+    repeated = DirichletGPClassifier(**kwargs).fit(np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]]))
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
 
 
@@ -171,9 +174,7 @@ def test_permuting_classes_permutes_probabilities(many_classes):
     kwargs = {"n_inducing": 900, "max_iter": 5, "n_subsample": 900, "random_state": 0}
     plain = DirichletGPClassifier(**kwargs).fit(X[:300], y[:300])
     permuted = DirichletGPClassifier(**kwargs).fit(X[:300], order[y[:300]])
-    np.testing.assert_allclose(
-        permuted.predict_proba(X[300:])[:, order], plain.predict_proba(X[300:]), atol=1e-5
-    )
+    np.testing.assert_allclose(permuted.predict_proba(X[300:])[:, order], plain.predict_proba(X[300:]), atol=1e-5)
 
 
 def test_the_same_seed_gives_the_same_model_whatever_the_threads(moons):
@@ -188,13 +189,13 @@ def test_the_same_seed_gives_the_same_model_whatever_the_threads(moons):
 @pytest.mark.parametrize("which", ["fitted", "fitted_many"])
 def test_predictions_agree_with_each_other(which, request, many_classes, moons):
     classifier = request.getfixturevalue(which)
-    X, y = many_classes if which == "fitted_many" else moons
+    X, _ = many_classes if which == "fitted_many" else moons
     probabilities = classifier.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(np.exp(classifier.predict_log_proba(X)), probabilities, atol=1e-9)
     np.testing.assert_array_equal(classifier.predict(X), classifier.classes_[probabilities.argmax(axis=1)])
     lower, upper = classifier.predict_interval(X, level=0.9)
-    assert np.all((0 <= lower) & (lower <= upper) & (upper <= 1))
+    assert np.all((lower >= 0) & (lower <= upper) & (upper <= 1))
     total, aleatoric, epistemic = classifier.predict_uncertainty(X)
     np.testing.assert_allclose(total, aleatoric + epistemic, atol=1e-9)
     assert np.all(epistemic >= 0)
@@ -219,7 +220,7 @@ def test_a_rows_prediction_does_not_depend_on_its_batch(which, request, many_cla
 
 def test_uncertainty_is_epistemic_far_from_the_data_and_aleatoric_where_classes_overlap(fitted):
     far, between = np.array([[60.0, 60.0]]), np.array([[0.5, 0.25]])
-    _, aleatoric_far, epistemic_far = fitted.predict_uncertainty(far)
+    _, _, epistemic_far = fitted.predict_uncertainty(far)
     _, aleatoric_between, epistemic_between = fitted.predict_uncertainty(between)
     assert epistemic_far > 3 * epistemic_between
     assert aleatoric_between > epistemic_between
@@ -238,7 +239,10 @@ def test_string_labels_and_data_frames(moons):
     polars = DirichletGPClassifier(n_inducing=30, random_state=0).fit(
         pl.DataFrame({"left": X[:, 0], "right": X[:, 1]}), pl.Series(names)
     )
-    np.testing.assert_allclose(polars.predict_proba(pl.DataFrame(X[:5], schema=["left", "right"])), classifier.predict_proba(frame[:5]))
+    np.testing.assert_allclose(
+        polars.predict_proba(pl.DataFrame(X[:5], schema=["left", "right"])),
+        classifier.predict_proba(frame[:5]),
+    )
 
 
 def test_float32_rows_are_used_as_they_are(moons):
@@ -273,9 +277,7 @@ def test_a_pickled_model_is_small_and_predicts_the_same(many_classes):
         classifier.fit(X[:n], y[:n])
         pickled = pickle.dumps(classifier)
         sizes.append(len(pickled))
-        np.testing.assert_allclose(
-            pickle.loads(pickled).predict_proba(X), classifier.predict_proba(X), atol=1e-12
-        )
+        np.testing.assert_allclose(pickle.loads(pickled).predict_proba(X), classifier.predict_proba(X), atol=1e-12)
     assert sizes[1] == pytest.approx(sizes[0], abs=100)
 
 

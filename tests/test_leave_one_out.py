@@ -27,9 +27,7 @@ def test_latent_values_equal_the_statistics_minus_the_row(n_classes, weighted, n
     everything = np.arange(len(p.X))
     whole = statistics_of(p, everything, workers)
     model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior)
-    mean, variance = leave_one_out_latent(
-        model.posterior, model.basis.vectors(p.X), p.codes, p.given_weights
-    )
+    mean, variance = leave_one_out_latent(model.posterior, model.basis.vectors(p.X), p.codes, p.given_weights)
     for i in (0, 17, 42):
         without = whole - statistics_of(p, everything[i : i + 1], workers)
         refitted = Model(p.kernel, p.Z, p.jitter, without, p.transform, p.prior)
@@ -41,7 +39,13 @@ def test_latent_values_equal_the_statistics_minus_the_row(n_classes, weighted, n
 @pytest.mark.parametrize("n_classes", [2, 12])
 def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
     X, y = make_classification(
-        400, 6, n_informative=5, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, random_state=0
+        400,
+        6,
+        n_informative=5,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        random_state=0,
     )
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 400)
     classifier = DirichletGPClassifier(n_inducing=50, random_state=0).fit(X, y, weights)
@@ -54,7 +58,12 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
         row.sums[y[i]] = weights[i] * vector[0]
         row.grams[y[i]] = weights[i] * np.outer(vector, vector)
         without = Model(
-            model.kernel, model.points, model.jitter, model.statistics - row, model.transform, model.prior
+            model.kernel,
+            model.points,
+            model.jitter,
+            model.statistics - row,
+            model.transform,
+            model.prior,
         )
         expected = class_probabilities(*without.latent(scaled[i : i + 1]))
         np.testing.assert_allclose(left_out[i], expected[0], atol=1e-6)
@@ -75,9 +84,7 @@ def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that
 def search_of(p, workers, leave_out=True):
     whole = statistics_of(p, np.arange(len(p.X)), workers)
     vectors = make_basis(p.kernel, p.Z, p.jitter).vectors(p.X)
-    search = LabelSearch(
-        whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, leave_out=leave_out
-    )
+    search = LabelSearch(whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, leave_out=leave_out)
     return search, whole, vectors
 
 

@@ -35,9 +35,7 @@ def test_solves(lower, rows):
     np.testing.assert_allclose(_linalg.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8)
     columns = np.ascontiguousarray(rows.T)
     np.testing.assert_allclose(_linalg.solve_columns(lower, columns.copy()), inverse @ columns, atol=1e-8)
-    np.testing.assert_allclose(
-        _linalg.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8
-    )
+    np.testing.assert_allclose(_linalg.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8)
 
 
 def test_products_from_both_sides(lower, size):

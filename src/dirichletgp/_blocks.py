@@ -111,7 +111,7 @@ class ArrayRows:
         return ArrayRows(np.ascontiguousarray(distinct[:, 1:]), codes, weights, self.n_classes)
 
     def stratified_sample(self, size: int, rng: np.random.RandomState) -> Integers:
-        """Sorted positions of a random sample with the class proportions of all rows, one row of each class at least."""
+        """Sorted positions of a random sample with the class proportions of all rows and at least one row of each."""
         if size >= len(self):
             return np.arange(len(self))
         chosen = []

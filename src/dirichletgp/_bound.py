@@ -19,6 +19,7 @@ F~_c = F_c R^-T and E_c = (I + d F~_c F~_c')^-1 = T^-T T^-1,
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,9 @@ from ._linalg import (
     log_determinant,
     product,
     pulled_back,
-    solve_rows,
     solve_columns,
     solve_columns_transposed,
+    solve_rows,
     solve_rows_transposed,
     symmetrise,
     whitened,
@@ -77,15 +78,21 @@ class BoundDerivatives:
     variance: float
 
 
-@dataclass
-class _ClassPart:
-    """What one class contributes: log|B_c|, beta_c, and its inverse (Gram) or its rows E_c F~_c, T^-1 F~_c."""
+class _GramClass(NamedTuple):
+    """A class with a Gram of its own, solved: log|B_c|, beta_c and B_c^-1."""
 
     log_determinant: float
     beta: Array
-    inverse: Array | None = None
-    solved_rows: Array | None = None
-    half_rows: Array | None = None
+    inverse: Array
+
+
+class _RowClass(NamedTuple):
+    """A class kept as rows, solved: log|B_c|, beta_c, T^-1 F~_c and E_c F~_c."""
+
+    log_determinant: float
+    beta: Array
+    half: Array
+    solved: Array
 
 
 def bound_and_derivatives(
@@ -110,78 +117,94 @@ def bound_and_derivatives(
     prior : ndarray of shape (C,)
     workers : Workers
     """
-    counts, n_classes = statistics.counts, len(statistics.counts)
-    n, n_points = counts.sum(), len(factor)
+    n_classes, n_points = statistics.sums.shape
     u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
     d = u1 - u0
     r1, r0 = transform.residuals(prior)
 
     sums = solve_rows(factor, statistics.sums.copy())
     b = (u1 * r1)[:, None] * sums + (u0 * r0)[:, None] * (sums.sum(axis=0) - sums)
-    grams = dict(
-        zip(statistics.grams, workers.map(lambda g: whitened(factor, g), statistics.grams.values()), strict=True)
+    of_grams, of_rows = list(statistics.grams), list(statistics.rows)
+    whitened_grams = list(workers.map(lambda k: whitened(factor, statistics.grams[k]), of_grams))
+    total = sum(whitened_grams, np.zeros((n_points, n_points)))
+    if of_rows:
+        total += whitened(factor, statistics.pooled, workers.map)
+    base = _plus_identity(u0 * total)
+    gram_classes = list(
+        workers.map(lambda kg: _solve_gram_class(base, d * kg[1], b[kg[0]]), zip(of_grams, whitened_grams, strict=True))
     )
-    total = whitened(factor, statistics.pooled, workers.map) if statistics.rows else np.zeros((n_points, n_points))
-    for gram in grams.values():
-        total += gram
-    base = u0 * total
-    base.flat[:: n_points + 1] += 1.0
-
-    if statistics.rows:
+    row_classes: list[_RowClass] = []
+    if of_rows:
         base_factor = cholesky(base)
-        row_factor = product(factor, base_factor, workers.map)
-        base_log_determinant = log_determinant(base_factor)
+        row_factor = product(factor, base_factor, workers.map)  # L R, which takes kernel vectors to rows of F~
+        row_classes = list(
+            workers.map(lambda k: _solve_row_class(statistics.rows[k], d, base_factor, row_factor, b[k]), of_rows)
+        )
 
-    def of_class(c: int) -> _ClassPart:
-        if c in grams:
-            lower = grams[c] * d
-            lower += base
-            lower = cholesky(lower, overwrite=True)
-            inverse = inverse_from_cholesky(lower)
-            return _ClassPart(log_determinant(lower), inverse @ b[c], inverse=inverse)
-        rows = solve_rows(row_factor, statistics.rows[c].copy())
-        small = np.eye(len(rows)) + d * (rows @ rows.T)
-        lower = cholesky(small)
-        half = solve_columns(lower, rows.copy())
-        solved = solve_columns_transposed(lower, half.copy())
-        h = solve_rows(base_factor, b[c : c + 1].copy())
-        h -= d * (h @ rows.T) @ solved
-        beta = solve_rows_transposed(base_factor, h)[0]
-        return _ClassPart(base_log_determinant + log_determinant(lower), beta, solved_rows=solved, half_rows=half)
-
-    parts = list(workers.map(of_class, range(n_classes)))
-    beta = np.stack([part.beta for part in parts])
-
-    quadratic = sum(part.log_determinant for part in parts) - float(np.vdot(b, beta))
-    value = _assemble(counts, transform, prior, variance, quadratic, float(np.trace(total)))
-    precision = float((counts * u1 + (n - counts) * u0).sum())
+    solved: list[_GramClass | _RowClass] = [*gram_classes, *row_classes]
+    beta = np.empty_like(b)
+    beta[of_grams + of_rows] = [part.beta for part in solved]
+    quadratic = sum(part.log_determinant for part in solved) - float(np.vdot(b, beta))
+    value = _assemble(statistics.counts, transform, prior, variance, quadratic, float(np.trace(total)))
 
     # Derivatives, in the basis of the kernel vectors: X becomes L^-T X L^-1.
     beta = solve_rows_transposed(factor, beta)
     kernel_inverse = inverse_from_cholesky(factor)
-    inverses = dict(
-        zip(grams, workers.map(lambda k: pulled_back(factor, parts[k].inverse), grams), strict=True)
-    )
-    inverse_sum = sum(inverses.values(), np.zeros((n_points, n_points)))
-    if statistics.rows:
-        pooled = _sum_of_grams([parts[k].half_rows for k in statistics.rows], workers)
-        pooled *= -d
-        pooled.flat[:: n_points + 1] += len(statistics.rows)
-        inverse_sum += pulled_back(row_factor, symmetrise(pooled), workers.map)
+    inverses = list(workers.map(lambda part: pulled_back(factor, part.inverse), gram_classes))
+    inverse_sum = sum(inverses, np.zeros((n_points, n_points)))
+    if of_rows:
+        # sum_c B_c^-1 = R^-T (C_rows I - d sum_c F~_c' E_c F~_c) R^-1 over the classes kept as rows
+        pooled = symmetrise(-d * _sum_of_grams([part.half for part in row_classes], workers))
+        inverse_sum += pulled_back(row_factor, _plus_identity(pooled, len(of_rows)), workers.map)
     p_sum = 0.5 * (n_classes * kernel_inverse - inverse_sum - beta.T @ beta)
-    vectors = (u0 * r0) @ beta + (u1 * r1 - u0 * r0)[:, None] * beta
     shared = 2.0 * u0 * p_sum + d * kernel_inverse
-    matrices = {k: shared - d * (inverses[k] + np.outer(beta[k], beta[k])) for k in grams}
 
-    def row_term(k: int) -> Array:
-        term = solve_rows_transposed(row_factor, parts[k].solved_rows)
-        term += np.outer(statistics.rows[k] @ beta[k], beta[k])
-        term *= -d
-        return term
+    def row_terms(k: int, part: _RowClass) -> Array:
+        terms = solve_rows_transposed(row_factor, part.solved)
+        terms += np.outer(statistics.rows[k] @ beta[k], beta[k])
+        terms *= -d
+        return terms
 
-    row_terms = dict(zip(statistics.rows, workers.map(row_term, statistics.rows), strict=True))
-    points = p_sum - 0.5 * (n_classes * u0 + d) * pulled_back(factor, total, workers.map)
-    return BoundDerivatives(value, matrices, shared, vectors, row_terms, points, -0.5 * precision)
+    terms = workers.map(lambda pair: row_terms(*pair), zip(of_rows, row_classes, strict=True))
+    precision = float((statistics.counts * d + statistics.counts.sum() * u0).sum())
+    return BoundDerivatives(
+        value=value,
+        matrices={
+            k: shared - d * (inverse + np.outer(beta[k], beta[k]))
+            for k, inverse in zip(of_grams, inverses, strict=True)
+        },
+        shared=shared,
+        vectors=(u0 * r0) @ beta + (u1 * r1 - u0 * r0)[:, None] * beta,
+        row_terms=dict(zip(of_rows, terms, strict=True)),
+        points=p_sum - 0.5 * (n_classes * u0 + d) * pulled_back(factor, total, workers.map),
+        variance=-0.5 * precision,
+    )
+
+
+def _plus_identity(matrix: Array, times: float = 1.0) -> Array:
+    """Add a multiple of the identity, in place."""
+    matrix.flat[:: len(matrix) + 1] += times
+    return matrix
+
+
+def _solve_gram_class(base: Array, own: Array, b: Array) -> _GramClass:
+    """Factor B_c = base + own (overwritten)."""
+    own += base
+    lower = cholesky(own, overwrite=True)
+    inverse = inverse_from_cholesky(lower)
+    return _GramClass(log_determinant(lower), inverse @ b, inverse)
+
+
+def _solve_row_class(rows: Array, d: float, base_factor: Array, row_factor: Array, b: Array) -> _RowClass:
+    """Factor E_c^-1 = I + d F~_c F~_c', which has the size of the class."""
+    rows = solve_rows(row_factor, rows.copy())
+    lower = cholesky(_plus_identity(d * (rows @ rows.T)))
+    half = solve_columns(lower, rows.copy())
+    solved = solve_columns_transposed(lower, half.copy())
+    h = solve_rows(base_factor, b[None, :].copy())
+    h -= d * (h @ rows.T) @ solved
+    beta = solve_rows_transposed(base_factor, h)[0]
+    return _RowClass(log_determinant(base_factor) + log_determinant(lower), beta, half, solved)
 
 
 def _sum_of_grams(rows: list[Array], workers: Workers) -> Array:
@@ -216,7 +239,12 @@ def collapsed_bound(statistics: ClassStatistics, posterior: Posterior) -> float:
 
 
 def _assemble(
-    counts: Array, transform: LabelTransform, prior: Array, variance: float, quadratic: float, trace: float
+    counts: Array,
+    transform: LabelTransform,
+    prior: Array,
+    variance: float,
+    quadratic: float,
+    trace: float,
 ) -> float:
     """The bound from sum_c (log|B_c| - b_c' beta_c), tr(G^) and the counts."""
     u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out

@@ -32,9 +32,9 @@ Array = NDArray[np.float64]
 class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
-    Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and
-    the same inducing points, so the posterior is exact given the inducing points, training is fast, and class probabilities come with their own
-    uncertainty. The cost of a pass over the rows does not depend on the number of classes.
+    Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and the
+    same inducing points. The posterior needs no iterations, class probabilities come with their own uncertainty, and
+    the cost of a pass over the rows does not depend on the number of classes.
 
     Parameters
     ----------
@@ -67,9 +67,10 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn transformer, or
         not at all.
     max_iter : int, default=100
-        Most L-BFGS iterations with few inducing points; a tenth of that again with all of them. 0 keeps the starting values.
+        Most L-BFGS iterations with few inducing points; a tenth of that again with all of them. 0 keeps the starting
+        values.
     n_subsample : int or None, default=None
-        Rows that kernel parameters are learned from. None: as many as keep an evaluation of the bound around a tenth of a second,
+        Rows that the kernel's parameters are learned from. None: as many as keep an evaluation of the bound fast, but
         at least 4,000. The model itself always uses all rows.
     n_jobs : int or None, default=None
         Threads. None: as many as BLAS would use; -1: all cores.
@@ -169,38 +170,38 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         self
             A fit that fails or is interrupted leaves the estimator as it was.
         """
-        before = dict(vars(self))
+        before = self.__dict__.copy()
         try:
             return self._fit(X, y, sample_weight)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Self:
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        weights = self._weights(X, y, sample_weight)
+        rows, labels = self._labelled_rows(X, y, reset=True)
+        check_classification_targets(labels)
+        weights = self._weights(rows, labels, sample_weight)
         if weights is not None and not np.all(weights > 0):
             kept = weights > 0
-            X, y, weights = X[kept], y[kept], weights[kept]
-        self.classes_, codes = np.unique(y, return_inverse=True)
+            rows, labels, weights = rows[kept], labels[kept], weights[kept]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}, among rows with a positive weight); pass rows of at least two classes."
+                f"y has one class only ({self.classes_[0]!r}, among rows with a positive weight); "
+                "pass rows of at least two classes."
             )
 
         rng = check_random_state(self.random_state)
-        self.scaler_ = fit_scaler(self.scaler, X, weights, rng)
+        self.scaler_ = fit_scaler(self.scaler, rows, weights, rng)
         scale = scaling_function(self.scaler_)
-        settings = check_settings(self, scale(np.asarray(X[:1], dtype=np.float64)).shape[1])
+        settings = check_settings(self, scale(rows[:1].astype(np.float64)).shape[1])
         if not isinstance(settings.inducing, str):
             settings = settings.with_points(self._scaled_inducing(settings.inducing, scale))
-        rows = ArrayRows(X, codes.astype(np.intp), weights, len(self.classes_), scale)
-        prior = class_prior(self.class_prior, rows.class_weights)
+        source = ArrayRows(rows, codes.astype(np.intp), weights, len(self.classes_), scale)
+        prior = class_prior(self.class_prior, source.class_weights)
         progress = Progress(self.verbose)
         with Workers(self.n_jobs) as workers:
-            trained = Trainer(rows, prior, settings, workers, rng, progress).run()
+            trained = Trainer(source, prior, settings, workers, rng, progress).run()
         progress.done()
 
         self._model = trained.model
@@ -281,7 +282,10 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         return total, aleatoric, epistemic
 
     def sample_proba(
-        self, X: ArrayLike, n_samples: int = 100, random_state: int | np.random.RandomState | None = None
+        self,
+        X: ArrayLike,
+        n_samples: int = 100,
+        random_state: int | np.random.RandomState | None = None,
     ) -> Array:
         """Draw class probabilities from their posterior, row by row.
 
@@ -303,8 +307,8 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
     def loo_proba(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
         """Class probabilities of training rows, each as if it had not been trained on.
 
-        Closed form, at the price of a prediction. Honest given the scaler, inducing points, kernel and label transform, which did see
-        the rows.
+        Closed form, at the price of a prediction. Honest given the scaler, inducing points, kernel and label transform,
+        which did see the rows.
 
         Parameters
         ----------
@@ -320,25 +324,29 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         check_is_fitted(self)
-        X, y = validate_data(self, X, y, reset=False, dtype=[np.float64, np.float32])
-        unknown = np.setdiff1d(y, self.classes_)
+        trained, labels = self._labelled_rows(X, y, reset=False)
+        unknown = np.setdiff1d(labels, self.classes_)
         if len(unknown):
             raise ValueError(f"y holds labels that the model was not fitted with: {unknown[:5].tolist()}.")
-        weights, codes = self._weights(X, y, sample_weight), np.searchsorted(self.classes_, y)
+        weights, codes = self._weights(trained, labels, sample_weight), np.searchsorted(self.classes_, labels)
         model = self._model
 
         def of_rows(vectors: Array, rows: slice) -> Array:
             own = None if weights is None else weights[rows]
             return class_probabilities(*leave_one_out_latent(model.posterior, vectors, codes[rows], own))
 
-        return self._of_vectors(X, of_rows)
+        return self._of_vectors(trained, of_rows)
+
+    def _labelled_rows(self, X: ArrayLike, y: ArrayLike, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+        rows, labels = validate_data(self, X, y, reset=reset, dtype=[np.float64, np.float32])
+        return rows, labels
 
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        rows: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         model = self._model
-        return self._of_vectors(X, lambda vectors, rows: function(*model.posterior.latent(vectors)))
+        return self._of_vectors(rows, lambda vectors, _: function(*model.posterior.latent(vectors)))
 
     def _of_vectors(self, X: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
         """A function of whitened kernel vectors, block by block in threads; results are stacked."""
@@ -363,7 +371,8 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
     def _scaled_inducing(self, points: Array, scale: Callable[[Array], Array]) -> Array:
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"inducing has {points.shape[1]} columns, but X has {self.n_features_in_}; pass points in the units of X."
+                f"inducing has {points.shape[1]} columns, but X has {self.n_features_in_}; "
+                "pass points in the units of X."
             )
         return np.unique(scale(points), axis=0)
 

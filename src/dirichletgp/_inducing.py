@@ -21,7 +21,12 @@ _PIVOTS_PER_STEP = 50
 
 
 def choose_points(
-    method: str, rows: Array, weights: Array, n_points: int, kernel: Kernel, rng: np.random.RandomState
+    method: str,
+    rows: Array,
+    weights: Array,
+    n_points: int,
+    kernel: Kernel,
+    rng: np.random.RandomState,
 ) -> Array:
     """Inducing points (M, D) for distinct rows (n, D) with importance weights (n,).
 

@@ -24,8 +24,13 @@ class KernelGradient(NamedTuple):
     log_variance: float
     points: Array
 
-    def __add__(self, other: "KernelGradient") -> "KernelGradient":  # type: ignore[override]
-        return KernelGradient(*(a + b for a, b in zip(self, other, strict=True)))
+    def plus(self, other: "KernelGradient") -> "KernelGradient":
+        """The gradient of a sum."""
+        return KernelGradient(
+            self.log_lengthscale + other.log_lengthscale,
+            self.log_variance + other.log_variance,
+            self.points + other.points,
+        )
 
 
 @dataclass(frozen=True)

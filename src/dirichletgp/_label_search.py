@@ -103,7 +103,10 @@ class LabelSearch:
             noise_in, noise_out = np.exp(np.clip(log_noises, low, high))
             value, separation = self._best_separation(noise_in, noise_out, best[1].separation)
             if value < best[0]:
-                best = value, LabelTransform.from_constants(separation, float(noise_in), float(noise_out))
+                best = (
+                    value,
+                    LabelTransform.from_constants(separation, float(noise_in), float(noise_out)),
+                )
             return value
 
         origin = np.clip(np.log([start.noise_in, start.noise_out]), low, high)

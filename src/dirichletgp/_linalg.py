@@ -24,7 +24,10 @@ _SLICE = 128
 _capsule_name = ctypes.pythonapi.PyCapsule_GetName
 _capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_capsule_pointer.restype, _capsule_pointer.argtypes = (
+    ctypes.c_void_p,
+    [ctypes.py_object, ctypes.c_char_p],
+)
 
 
 def _routine(module: Any, name: str) -> tuple[Callable[..., None], type]:

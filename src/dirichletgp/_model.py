@@ -51,9 +51,7 @@ class Model:
     def posterior(self) -> Posterior:
         """The solved regressions."""
         with Workers(None) as workers:
-            return Posterior.from_statistics(
-                self.statistics, self.kernel.variance, self.transform, self.prior, workers
-            )
+            return Posterior.from_statistics(self.statistics, self.kernel.variance, self.transform, self.prior, workers)
 
     def latent(self, rows: Array) -> tuple[Array, Array]:
         """Latent mean and variance (n, C) of scaled rows (n, D): the third function that touches rows."""

@@ -55,11 +55,9 @@ class Objective:
         statistics = RowStatistics.accumulate(
             self.rows, lambda block: kernel.values(block, points), len(points), self.workers
         )
-        bound = bound_and_derivatives(
-            statistics, factor, kernel.variance, self.transform, self.prior, self.workers
-        )
+        bound = bound_and_derivatives(statistics, factor, kernel.variance, self.transform, self.prior, self.workers)
         gradient = self._gradient_of_rows(bound, kernel, points)
-        return bound.value, gradient + _gradient_of_points(bound, kernel, points, covariance)
+        return bound.value, gradient.plus(_gradient_of_points(bound, kernel, points, covariance))
 
     def _gradient_of_rows(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
         size = block_size(len(points))
@@ -75,18 +73,16 @@ class Objective:
                 if run.code in bound.row_terms:
                     terms = bound.row_terms[run.code][run.start + place.start : run.start + place.stop]
                     derivative += terms if weights is None else np.sqrt(weights)[:, None] * terms
-                gradient += kernel.pull_back(block, points, values, derivative)
+                gradient = gradient.plus(kernel.pull_back(block, points, values, derivative))
             return gradient
 
         total = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
         for gradient in self.workers.map(of_run, self.rows.runs()):
-            total += gradient
+            total = total.plus(gradient)
         return total
 
 
-def _gradient_of_points(
-    bound: BoundDerivatives, kernel: Kernel, points: Array, covariance: Array
-) -> KernelGradient:
+def _gradient_of_points(bound: BoundDerivatives, kernel: Kernel, points: Array, covariance: Array) -> KernelGradient:
     """The part of the gradient that goes through K_mm + jitter, and through s2 by itself."""
     through = kernel.pull_back(points, points, kernel.values(points, points), bound.points.copy())
     return KernelGradient(

@@ -36,9 +36,7 @@ def check_settings(estimator: Any, n_features: int) -> Settings:
         label_transform=_choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
         alpha_epsilon=_alpha(estimator.alpha_epsilon),
         max_iter=count("max_iter", estimator.max_iter, smallest=0),
-        n_subsample=None
-        if estimator.n_subsample is None
-        else count("n_subsample", estimator.n_subsample, smallest=1),
+        n_subsample=None if estimator.n_subsample is None else count("n_subsample", estimator.n_subsample, smallest=1),
     )
 
 
@@ -51,14 +49,14 @@ def count(name: str, value: Any, smallest: int) -> int:
 
 def positive(name: str, value: Any) -> float:
     """A finite number above zero."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not (0 < value < np.inf):
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name}={value!r} is not valid; pass a finite number greater than 0.")
     return float(value)
 
 
 def fraction(name: str, value: Any) -> float:
     """A number strictly between zero and one."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not (0 < value < 1):
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:
         raise ValueError(f"{name}={value!r} is not valid; pass a number between 0 and 1, such as 0.95.")
     return float(value)
 
@@ -75,9 +73,7 @@ def sample_weights(sample_weight: Any, n: int) -> Array | None:
     if not np.all(np.isfinite(weights)):
         raise ValueError("sample_weight holds NaN or infinity; pass finite weights.")
     if np.any(weights < 0):
-        raise ValueError(
-            f"sample_weight holds negative values, such as {weights.min():g}; pass weights of at least 0."
-        )
+        raise ValueError(f"sample_weight holds negative values, such as {weights.min():g}; pass weights of at least 0.")
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row; pass at least one positive weight.")
     return weights

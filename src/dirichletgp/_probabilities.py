@@ -100,9 +100,7 @@ def log_class_probabilities(mean: Array, variance: Array) -> Array:
     return out
 
 
-def log_probability_of(
-    codes: Integers, mean: Array, variance: Array, coarse: bool = False
-) -> Array:
+def log_probability_of(codes: Integers, mean: Array, variance: Array, coarse: bool = False) -> Array:
     """Logarithm of the expected probability of one given class per row.
 
     Parameters
@@ -200,9 +198,7 @@ def uncertainty(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
     return total, aleatoric, total - aleatoric
 
 
-def sample_probabilities(
-    mean: Array, variance: Array, n_samples: int, rng: np.random.Generator
-) -> Array:
+def sample_probabilities(mean: Array, variance: Array, n_samples: int, rng: np.random.Generator) -> Array:
     """Draws of the class probabilities softmax(f).
 
     Parameters
@@ -324,9 +320,7 @@ class _Race:
         F' times the spacing: weights of the winning level.
     """
 
-    def __init__(
-        self, mean: Array, variance: Array, lowest: Array, stride: int, count: int, degree: int
-    ) -> None:
+    def __init__(self, mean: Array, variance: Array, lowest: Array, stride: int, count: int, degree: int) -> None:
         first = (lowest[:, None] - mean).ravel()
         flat = log_intensity(first, variance.ravel(), stride, count, degree)
         self.step = STEP * stride
@@ -422,9 +416,7 @@ def _middle_level(mean: Array, variance: Array) -> Array:
     heavy = mean + 0.5 * variance  # kappa <= exp(v/2 - z)
     highest = heavy.max(axis=1)
     by_mean = highest + np.log(np.exp(heavy - highest[:, None]).sum(axis=1))
-    return np.minimum(
-        by_mean, (mean + _tail_distance(np.log(mean.shape[1]) + 1, variance)).max(axis=1)
-    )
+    return np.minimum(by_mean, (mean + _tail_distance(np.log(mean.shape[1]) + 1, variance)).max(axis=1))
 
 
 def _tail_cost(z: Array, variance: Array) -> Array:

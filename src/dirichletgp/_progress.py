@@ -50,5 +50,10 @@ class Progress:
 
     def _show(self, text: str, end: str = "\n") -> None:
         # Padded, so that a live line leaves nothing behind when a shorter one replaces it.
-        print(f"[dirichletgp] {self._name:<44} {text:<50}".rstrip() if end == "\n" and not self._live
-              else f"[dirichletgp] {self._name:<44} {text:<50}", end=end, flush=True)
+        print(
+            f"[dirichletgp] {self._name:<44} {text:<50}".rstrip()
+            if end == "\n" and not self._live
+            else f"[dirichletgp] {self._name:<44} {text:<50}",
+            end=end,
+            flush=True,
+        )

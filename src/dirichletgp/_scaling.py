@@ -22,10 +22,9 @@ _RANKED_ROWS = 100_000
 class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map every feature to normal scores by its ranks in the training rows.
 
-    A value becomes the normal quantile of its mid-rank, tied values sharing one (so that a 0/1 column stays moderate,
-    where a rank transform with arbitrary ties would send it to the ends of the scale). Between training values the map is linear;
-    beyond them it grows logarithmically, so a row far outside the training range is seen to be
-    outside, but no outlier dominates a distance.
+    A value becomes the normal quantile of its mid-rank, tied values sharing one, so a 0/1 column stays moderate instead
+    of going to the ends of the scale. Between training values the map is linear; beyond them it grows logarithmically,
+    so a row far outside the training range is seen to be outside, but no outlier dominates a distance.
 
     Parameters
     ----------
@@ -54,12 +53,12 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the ranks of the training values; `X` has shape (n, D), `sample_weight` (n,)."""
-        X = validate_data(self, X, dtype=np.float64)
-        weights = sample_weights(sample_weight, len(X))
+        rows: Array = validate_data(self, X, dtype=np.float64)
+        weights = sample_weights(sample_weight, len(rows))
         if weights is None:
-            weights = np.ones(len(X))
-        X, weights = X[weights > 0], weights[weights > 0]
-        columns = [_knots_and_scores(column, weights, self.n_knots) for column in X.T]
+            weights = np.ones(len(rows))
+        kept = weights > 0
+        columns = [_knots_and_scores(column, weights[kept], self.n_knots) for column in rows[kept].T]
         self.knots_ = [knots for knots, _ in columns]
         self.scores_ = [scores for _, scores in columns]
         self.widths_ = np.array([_central_half_width(*column) for column in columns])
@@ -68,14 +67,12 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> Array:
         """Normal scores (n, D) of rows (n, D)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.scores(X)
+        return self.scores(validate_data(self, X, dtype=np.float64, reset=False))
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Feature values (n, D) that have the normal scores `X` (n, D); scores beyond the training range are cut there."""
+        """Feature values (n, D) with the normal scores `X` (n, D); scores beyond the training range are cut there."""
         check_is_fitted(self)
-        X = np.asarray(X, dtype=np.float64)
-        columns = zip(X.T, self.scores_, self.knots_, strict=True)
+        columns = zip(np.asarray(X, dtype=np.float64).T, self.scores_, self.knots_, strict=True)
         return np.column_stack([np.interp(column, scores, knots) for column, scores, knots in columns])
 
     def scores(self, X: Array) -> Array:
@@ -139,11 +136,13 @@ def make_scaler(scaler: Any) -> Any:
     if scaler is None:
         return FunctionTransformer()
     if isinstance(scaler, str):
-        made = {"quantile": NormalScores(), "standard": StandardScaler(), "minmax": MinMaxScaler((-1, 1))}
+        made = {
+            "quantile": NormalScores(),
+            "standard": StandardScaler(),
+            "minmax": MinMaxScaler((-1, 1)),
+        }
         if scaler in made:
             return made[scaler]
     elif hasattr(scaler, "fit") and hasattr(scaler, "transform"):
         return clone(scaler)
-    raise ValueError(
-        f"scaler={scaler!r} is not known; pass one of {SCALERS}, None, or a scikit-learn transformer."
-    )
+    raise ValueError(f"scaler={scaler!r} is not known; pass one of {SCALERS}, None, or a scikit-learn transformer.")

@@ -4,10 +4,10 @@ For each class k, over its rows with weights w_i and kernel vectors k_i = k(Z, x
 
     n_k = sum w_i        S_k = sum w_i k_i        G_k = sum w_i k_i k_i'
 
-They are additive, so rows can be added and taken away in any grouping. With the kernel and the inducing points fixed, the vectors
-are whitened (k_i becomes L^-1 k_i with L L' = K_mm + jitter) before they are summed: whitening a finished Gram loses
-positive definiteness once n / jitter nears 1 / eps. During training the kernel changes with every evaluation, the row
-counts are moderate, and the cheaper order is taken (`RowStatistics`).
+They are additive, so rows can be added and taken away in any grouping. Once kernel and inducing points are fixed, the
+vectors are whitened (k_i becomes L^-1 k_i with L L' = K_mm + jitter) before they are summed: whitening a finished Gram
+loses positive definiteness once n / jitter nears 1 / eps. During training the kernel changes with every evaluation, the
+row counts are moderate, and the cheaper order is taken (`RowStatistics`).
 """
 
 from collections.abc import Callable
@@ -56,7 +56,11 @@ class ClassStatistics:
     @classmethod
     def empty(cls, n_classes: int, n_points: int) -> "ClassStatistics":
         """The statistics of no rows."""
-        return cls(np.zeros(n_classes), np.zeros((n_classes, n_points)), np.zeros((n_classes, n_points, n_points)))
+        return cls(
+            np.zeros(n_classes),
+            np.zeros((n_classes, n_points)),
+            np.zeros((n_classes, n_points, n_points)),
+        )
 
     def __add__(self, other: "ClassStatistics") -> "ClassStatistics":
         return ClassStatistics(self.counts + other.counts, self.sums + other.sums, self.grams + other.grams)
@@ -111,7 +115,13 @@ class RowStatistics:
         sizes = rows.class_sizes
         kept = {k: np.empty((size, n_points)) for k, size in enumerate(sizes) if size < n_points}
         grams = {k: np.zeros((n_points, n_points)) for k, size in enumerate(sizes) if size >= n_points}
-        total = cls(np.zeros(len(sizes)), np.zeros((len(sizes), n_points)), grams, kept, np.zeros((n_points, n_points)))
+        total = cls(
+            np.zeros(len(sizes)),
+            np.zeros((len(sizes), n_points)),
+            grams,
+            kept,
+            np.zeros((n_points, n_points)),
+        )
         size = block_size(n_points)
 
         def of_group(group: list[Run]) -> tuple[list[tuple[int, float, Array]], int, Array]:

@@ -1,7 +1,7 @@
 """The schedule: from scaled rows to a fitted model.
 
-1. Kernel, few points: L-BFGS on the bound with at most `FEW_POINTS` inducing points and a sample of the rows; alpha_epsilon
-   is chosen by leave-one-out along the way.
+1. Kernel, few points: L-BFGS on the bound with at most `FEW_POINTS` inducing points and a sample of the rows;
+   alpha_epsilon is chosen by leave-one-out along the way.
 2. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted by how badly
    the first model predicts each row when it is left out. Points are worth most where the classes meet.
 3. Kernel, all points: a few more steps of L-BFGS, because lengthscales found with few points are too smooth for many.
@@ -300,7 +300,12 @@ class _BoundSearch:
         anywhere = [(None, None)] * (len(start) - n_hyper)
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 5, "ftol": 1e-7, "gtol": 1e-5}
         minimize(
-            self._negative_bound, start, jac=True, method="L-BFGS-B", bounds=around + anywhere, options=options
+            self._negative_bound,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=around + anywhere,
+            options=options,
         )
         return replace(self.best, n_iter=self.state.n_iter + self.n_evaluations)
 
@@ -326,8 +331,8 @@ class _BoundSearch:
             self.best, self.best_value = state, value
         self.progress.evaluation(self.n_evaluations, value / n)
         lengthscale = gradient.log_lengthscale if self.ard else gradient.log_lengthscale.sum(keepdims=True)
-        points = gradient.points.ravel() if self.move_points else []
-        return -value / n, -np.concatenate([lengthscale, [gradient.log_variance], points]) / n
+        moved = gradient.points.ravel() if self.move_points else np.empty(0)
+        return -value / n, -np.concatenate([lengthscale, [gradient.log_variance], moved]) / n
 
 
 def _more_jitter(state: _State) -> _State:
@@ -335,15 +340,17 @@ def _more_jitter(state: _State) -> _State:
     if state.jitter >= _LARGEST_JITTER:
         raise np.linalg.LinAlgError(
             f"The kernel matrix of the inducing points cannot be factored even with a jitter of {state.jitter:g} "
-            "times the kernel variance. Check X for values that are huge or all but identical, or pass a smaller n_inducing."
+            "times the kernel variance. Check X for values that are huge or all but identical, or pass a smaller "
+            "n_inducing."
         )
     return replace(state, jitter=10.0 * state.jitter)
 
 
 def _warn_of_jitter(jitter: float) -> None:
     warnings.warn(
-        f"The kernel matrix of the inducing points was close to singular: its diagonal was raised by {jitter:g} times the "
-        f"kernel variance (usually {JITTER:g}). Predictions are a little smoother for it; fewer inducing points avoid it.",
+        f"The kernel matrix of the inducing points was close to singular: its diagonal was raised by {jitter:g} times "
+        f"the kernel variance (usually {JITTER:g}). Predictions are a little smoother for it; fewer inducing points "
+        "avoid it.",
         RuntimeWarning,
         stacklevel=5,
     )

@@ -442,8 +442,7 @@ def _as_columns(y_prob: ArrayLike) -> Array:
     if off.size and off.max() > SUM_TOLERANCE:
         row = int(off.argmax())
         raise ValueError(
-            f"the rows of y_prob must sum to 1, row {row} sums to {prob[row].sum():.6g}; "
-            "divide every row by its sum"
+            f"the rows of y_prob must sum to 1, row {row} sums to {prob[row].sum():.6g}; divide every row by its sum"
         )
     return prob
 

@@ -162,8 +162,7 @@ class ReliabilityDisplay:
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
-                f"estimator {type(estimator).__name__} has no predict_proba; a reliability diagram "
-                "needs probabilities"
+                f"estimator {type(estimator).__name__} has no predict_proba; a reliability diagram needs probabilities"
             )
         classes = estimator.classes_
         lower = upper = None
@@ -316,9 +315,7 @@ class ReliabilityDisplay:
         edges = np.linspace(0, 1, len(self.mass) + 1)
         colour = self.line_.get_color()
         style: dict[str, Any] = {"facecolor": to_rgba(colour, 0.35), "edgecolor": colour}
-        return self.ax_histogram_.bar(
-            edges[:-1], self.mass, np.diff(edges), align="edge", linewidth=0.8, **style
-        )
+        return self.ax_histogram_.bar(edges[:-1], self.mass, np.diff(edges), align="edge", linewidth=0.8, **style)
 
     def _write_labels(self) -> None:
         if self.pos_label is None:
@@ -330,9 +327,7 @@ class ReliabilityDisplay:
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel=y_label, yticks=ticks)
         self.ax_.tick_params(labelbottom=False)
         self.ax_.legend(loc="upper left", fontsize="small", frameon=False)
-        self.ax_histogram_.set(
-            xlim=(-0.02, 1.02), xticks=ticks, xlabel=x_label, ylabel="Proportion\nof rows"
-        )
+        self.ax_histogram_.set(xlim=(-0.02, 1.02), xticks=ticks, xlabel=x_label, ylabel="Proportion\nof rows")
         self.ax_histogram_.locator_params(axis="y", nbins=4)
 
 
@@ -356,8 +351,7 @@ def _band(
         raise ValueError("lower and upper bound the band together; pass both or neither")
     if pos_label is None:
         raise ValueError(
-            "lower and upper make a band for one class only; choose it with pos_label, "
-            f"one of {classes.tolist()}"
+            f"lower and upper make a band for one class only; choose it with pos_label, one of {classes.tolist()}"
         )
     curves = []
     for name, quantile in (("lower", np.asarray(lower)), ("upper", np.asarray(upper))):
@@ -370,9 +364,7 @@ def _band(
             )
         event = np.asarray(y_true) == pos_label
         try:
-            curve = reliability_curve(
-                event, quantile, pos_label=True, labels=[False, True], **binning
-            )
+            curve = reliability_curve(event, quantile, pos_label=True, labels=[False, True], **binning)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
         curves.append(curve)
@@ -404,8 +396,7 @@ def _two_axes(ax: Any) -> tuple["Axes", "Axes"]:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "a reliability diagram needs matplotlib; "
-            'install it with: pip install "dirichletgp[plot]"'
+            'a reliability diagram needs matplotlib; install it with: pip install "dirichletgp[plot]"'
         ) from error
     if np.ndim(ax) == 1 and len(ax) == 2:
         return ax[0], ax[1]

@@ -88,3 +88,21 @@ def test_the_number_of_threads_does_not_change_a_bit():
     for value, gradient in results[1:]:
         assert value == results[0][0]
         np.testing.assert_array_equal(gradient.points, results[0][1].points)
+
+
+def test_the_gradient_survives_a_nearly_singular_kernel_matrix(workers):
+    """Smooth kernel, many rows: the referee sums whitened vectors, which loses nothing, and takes differences."""
+    p = referee.problem(2, n=4000, n_points=150)
+    rows = referee.rows_of(p)
+
+    def value(log_factor):
+        kernel = p.kernel.with_parameters(np.full(3, 4.0 * np.exp(log_factor)), 5.0)
+        basis = make_basis(kernel, p.Z, p.jitter)
+        statistics = ClassStatistics.accumulate(rows, basis.vectors, len(p.Z), workers)
+        return collapsed_bound(statistics, Posterior.from_statistics(statistics, 5.0, p.transform, p.prior, workers))
+
+    kernel = p.kernel.with_parameters(np.full(3, 4.0), 5.0)
+    bound, gradient = objective(p, workers).value_and_gradient(kernel, p.Z)
+    assert bound == pytest.approx(value(0.0), rel=1e-8)
+    numeric = (value(1e-3) - value(-1e-3)) / 2e-3
+    assert gradient.log_lengthscale.sum() == pytest.approx(numeric, rel=1e-3)

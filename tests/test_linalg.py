@@ -43,7 +43,9 @@ def test_products_from_both_sides(lower, size):
     A = np.random.default_rng(2).normal(size=(size, size))
     gram = A @ A.T
     np.testing.assert_allclose(_linalg.whitened(lower, gram), inverse @ gram @ inverse.T, atol=1e-7)
-    np.testing.assert_allclose(_linalg.pulled_back(lower, gram), inverse.T @ gram @ inverse, atol=1e-7)
+    np.testing.assert_allclose(_linalg.pulled_back(lower, gram.copy()), inverse.T @ gram @ inverse, atol=1e-7)
+    np.testing.assert_allclose(_linalg.whitened_in_parallel(lower, gram, map), inverse @ gram @ inverse.T, atol=1e-7)
+    np.testing.assert_allclose(_linalg.pulled_back_in_parallel(lower, gram, map), inverse.T @ gram @ inverse, atol=1e-7)
     np.testing.assert_allclose(_linalg.product(A, gram), A @ gram, atol=1e-9)
 
 

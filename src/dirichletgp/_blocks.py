@@ -80,8 +80,10 @@ class ArrayRows:
 
     def blocks(self, run: Run, size: int) -> Iterator[tuple[slice, Array, Array | None]]:
         """Cache-sized pieces of a run: their place within the run, scaled rows (m, D) and weights (m,)."""
-        for start in range(0, len(run.positions), size):
-            place = slice(start, min(start + size, len(run.positions)))
+        n = len(run.positions)
+        step = -(-n // -(-n // size))  # pieces of equal size, none larger than asked for
+        for start in range(0, n, step):
+            place = slice(start, min(start + step, n))
             positions = run.positions[place]
             rows = self._scaled(positions)
             weights = None if self.weights is None else self.weights[positions]

@@ -32,12 +32,14 @@ from ._linalg import (
     log_determinant,
     product,
     pulled_back,
+    pulled_back_in_parallel,
     solve_columns,
     solve_columns_transposed,
     solve_rows,
     solve_rows_transposed,
     symmetrise,
     whitened,
+    whitened_in_parallel,
 )
 from ._posterior import Posterior
 from ._statistics import ClassStatistics, RowStatistics
@@ -128,10 +130,13 @@ def bound_and_derivatives(
     whitened_grams = list(workers.map(lambda k: whitened(factor, statistics.grams[k]), of_grams))
     total = sum(whitened_grams, np.zeros((n_points, n_points)))
     if of_rows:
-        total += whitened(factor, statistics.pooled, workers.map)
+        total += whitened_in_parallel(factor, statistics.pooled, workers.map)
     base = _plus_identity(u0 * total)
     gram_classes = list(
-        workers.map(lambda kg: _solve_gram_class(base, d * kg[1], b[kg[0]]), zip(of_grams, whitened_grams, strict=True))
+        workers.map(
+            lambda pair: _solve_gram_class(base, d * pair[1], b[pair[0]]),
+            zip(of_grams, whitened_grams, strict=True),
+        )
     )
     row_classes: list[_RowClass] = []
     if of_rows:
@@ -147,17 +152,24 @@ def bound_and_derivatives(
     quadratic = sum(part.log_determinant for part in solved) - float(np.vdot(b, beta))
     value = _assemble(statistics.counts, transform, prior, variance, quadratic, float(np.trace(total)))
 
-    # Derivatives, in the basis of the kernel vectors: X becomes L^-T X L^-1.
-    beta = solve_rows_transposed(factor, beta)
-    kernel_inverse = inverse_from_cholesky(factor)
-    inverses = list(workers.map(lambda part: pulled_back(factor, part.inverse), gram_classes))
-    inverse_sum = sum(inverses, np.zeros((n_points, n_points)))
+    # sum_c P_c, whitened: I - B_c^-1 must be formed before it is pulled back, or its small part drowns in K_mm^-1.
+    p_sum = _plus_identity(-beta.T @ beta, n_classes)
+    for part in gram_classes:
+        p_sum -= part.inverse
     if of_rows:
         # sum_c B_c^-1 = R^-T (C_rows I - d sum_c F~_c' E_c F~_c) R^-1 over the classes kept as rows
         pooled = symmetrise(-d * _sum_of_grams([part.half for part in row_classes], workers))
-        inverse_sum += pulled_back(row_factor, _plus_identity(pooled, len(of_rows)), workers.map)
-    p_sum = 0.5 * (n_classes * kernel_inverse - inverse_sum - beta.T @ beta)
-    shared = 2.0 * u0 * p_sum + d * kernel_inverse
+        p_sum -= pulled_back_in_parallel(base_factor, _plus_identity(pooled, len(of_rows)), workers.map)
+    p_sum *= 0.5
+    shared = _plus_identity(2.0 * u0 * p_sum, d)
+    through_kernel = p_sum - 0.5 * (n_classes * u0 + d) * total
+
+    # Back in the basis of the kernel vectors, X becomes L^-T X L^-1.
+    def of_gram_class(k: int, part: _GramClass) -> Array:
+        return pulled_back(factor, shared - d * (part.inverse + np.outer(beta[k], beta[k])))
+
+    matrices = list(workers.map(lambda pair: of_gram_class(*pair), zip(of_grams, gram_classes, strict=True)))
+    beta = solve_rows_transposed(factor, beta)
 
     def row_terms(k: int, part: _RowClass) -> Array:
         terms = solve_rows_transposed(row_factor, part.solved)
@@ -169,14 +181,11 @@ def bound_and_derivatives(
     precision = float((statistics.counts * d + statistics.counts.sum() * u0).sum())
     return BoundDerivatives(
         value=value,
-        matrices={
-            k: shared - d * (inverse + np.outer(beta[k], beta[k]))
-            for k, inverse in zip(of_grams, inverses, strict=True)
-        },
-        shared=shared,
+        matrices=dict(zip(of_grams, matrices, strict=True)),
+        shared=pulled_back_in_parallel(factor, shared, workers.map) if of_rows else shared,
         vectors=(u0 * r0) @ beta + (u1 * r1 - u0 * r0)[:, None] * beta,
         row_terms=dict(zip(of_rows, terms, strict=True)),
-        points=p_sum - 0.5 * (n_classes * u0 + d) * pulled_back(factor, total, workers.map),
+        points=pulled_back_in_parallel(factor, through_kernel, workers.map),
         variance=-0.5 * precision,
     )
 

@@ -23,6 +23,8 @@ from ._workers import Workers
 Array = NDArray[np.float64]
 Features = Callable[[Array], Array]
 
+_POOLED = -1
+
 
 @dataclass(frozen=True)
 class ClassStatistics:
@@ -43,14 +45,12 @@ class ClassStatistics:
             for _, block, weights in rows.blocks(run, size):
                 vectors = features(block)
                 count += add_block(vectors, weights, total, gram)
-            return run.code, count, total, gram
+            return run.code, count, total, symmetrise(gram)
 
         for code, count, run_sum, gram in workers.map(of_run, rows.runs()):
             total.counts[code] += count
             total.sums[code] += run_sum
             total.grams[code] += gram
-        for gram in total.grams:
-            symmetrise(gram)
         return total
 
     @classmethod
@@ -114,14 +114,8 @@ class RowStatistics:
         """One pass over the rows; `features` maps scaled rows (m, D) to their kernel vectors (m, M)."""
         sizes = rows.class_sizes
         kept = {k: np.empty((size, n_points)) for k, size in enumerate(sizes) if size < n_points}
-        grams = {k: np.zeros((n_points, n_points)) for k, size in enumerate(sizes) if size >= n_points}
-        total = cls(
-            np.zeros(len(sizes)),
-            np.zeros((len(sizes), n_points)),
-            grams,
-            kept,
-            np.zeros((n_points, n_points)),
-        )
+        counts, sums = np.zeros(len(sizes)), np.zeros((len(sizes), n_points))
+        grams: dict[int, Array] = {}
         size = block_size(n_points)
 
         def of_group(group: list[Run]) -> tuple[list[tuple[int, float, Array]], int, Array]:
@@ -134,17 +128,19 @@ class RowStatistics:
                     if run.code in kept:
                         kept[run.code][run.start + place.start : run.start + place.stop] = vectors
                 parts.append((run.code, count, run_sum))
-            return parts, group[0].code, gram
+            return parts, group[0].code, symmetrise(gram)
 
         for parts, code, gram in workers.map(of_group, _groups(rows, kept)):
             for k, count, run_sum in parts:
-                total.counts[k] += count
-                total.sums[k] += run_sum
-            target = total.pooled if code in kept else grams[code]
-            target += gram
-        for gram in [*grams.values(), total.pooled]:
-            symmetrise(gram)
-        return total
+                counts[k] += count
+                sums[k] += run_sum
+            key = _POOLED if code in kept else code
+            if key in grams:
+                grams[key] += gram
+            else:
+                grams[key] = gram
+        pooled = grams.pop(_POOLED, np.zeros((n_points, n_points)))
+        return cls(counts, sums, grams, kept, pooled)
 
 
 def _groups(rows: ArrayRows, kept: dict[int, Array]) -> list[list[Run]]:

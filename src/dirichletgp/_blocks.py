@@ -14,6 +14,8 @@ Integers = NDArray[np.intp]
 
 # Runs are the unit of work of a thread. Their size depends on the data alone, never on the number of threads.
 _SMALLEST_RUN, _LARGEST_RUN, _RUNS = 1_024, 16_384, 32
+# A multiple of the heights of all common micro-kernels (4, 6, 8, 12, 16, 24, 48 rows).
+_BLAS_TILE = 96
 
 
 class Run(NamedTuple):
@@ -27,6 +29,14 @@ class Run(NamedTuple):
 def block_size(n_points: int) -> int:
     """Rows per block such that the kernel values of a block stay in cache (about 1 MB)."""
     return int(np.clip(2**17 // max(n_points, 1), 128, 1_024))
+
+
+def prediction_block_size(n_points: int) -> int:
+    """Rows per block in predictions: always the same for a model, and a multiple of the tiles BLAS works in.
+
+    With blocks of one size, the last one padded, the bits of a row's prediction do not depend on the rows around it.
+    """
+    return max(1, block_size(n_points) // _BLAS_TILE) * _BLAS_TILE
 
 
 class ArrayRows:

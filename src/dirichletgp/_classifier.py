@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._blocks import ArrayRows, block_size
+from ._blocks import ArrayRows, prediction_block_size
 from ._leave_one_out import leave_one_out_latent
 from ._parameters import check_settings, class_prior, count, fraction, sample_weights
 from ._probabilities import (
@@ -66,7 +66,7 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
     scaler : {"quantile", "standard", "minmax"}, transformer or None, default="quantile"
         How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn transformer, or
         not at all.
-    max_iter : int, default=100
+    max_iter : int, default=80
         Most L-BFGS iterations with few inducing points; a tenth of that again with all of them. 0 keeps the starting
         values.
     n_subsample : int or None, default=None
@@ -130,7 +130,7 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         class_prior: str | ArrayLike = "empirical",
         class_weight: dict[Any, float] | str | None = None,
         scaler: Any = "quantile",
-        max_iter: int = 100,
+        max_iter: int = 80,
         n_subsample: int | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -333,6 +333,7 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
 
         def of_rows(vectors: Array, rows: slice) -> Array:
             own = None if weights is None else weights[rows]
+            vectors = vectors[: rows.stop - rows.start]
             return class_probabilities(*leave_one_out_latent(model.posterior, vectors, codes[rows], own))
 
         return self._of_vectors(trained, of_rows)
@@ -346,18 +347,30 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         model = self._model
-        return self._of_vectors(rows, lambda vectors, _: function(*model.posterior.latent(vectors)))
+
+        def of_vectors(vectors: Array, block: slice) -> Array:
+            mean, variance = model.posterior.latent(vectors)
+            n = block.stop - block.start
+            return function(mean[:n], variance[:n])
+
+        return self._of_vectors(rows, of_vectors)
 
     def _of_vectors(self, X: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
-        """A function of whitened kernel vectors, block by block in threads; results are stacked."""
+        """A function of whitened kernel vectors, block by block in threads; results are stacked.
+
+        The function gets blocks of vectors that may be padded, and the slice of rows they begin with.
+        """
         scale, basis = scaling_function(self.scaler_), self._model.basis
         self._model.posterior  # solved before threads ask for it  # noqa: B018
+        size = prediction_block_size(len(basis.points))
 
         def of_rows(rows: slice) -> Array:
-            return function(basis.vectors(scale(np.asarray(X[rows], dtype=np.float64))), rows)
+            block = scale(np.asarray(X[rows], dtype=np.float64))
+            padded = np.concatenate([block, np.zeros((size - len(block), block.shape[1]))])
+            return function(basis.vectors(padded), rows)
 
         with Workers(self.n_jobs) as workers:
-            return np.concatenate(list(workers.map(of_rows, row_slices(len(X), block_size(len(basis.points))))))
+            return np.concatenate(list(workers.map(of_rows, row_slices(len(X), size))))
 
     def _weights(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
         """Sample weights times class weights; None if every row counts once."""

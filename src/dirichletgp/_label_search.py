@@ -27,13 +27,18 @@ Integers = NDArray[np.intp]
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
 # With more classes than this, only the likeliest ones of a row get their variance computed anew for each candidate.
-_ACTIVE_CLASSES = 6
+_ACTIVE_CLASSES = 4
 _NOISE_RANGE = (1e-3, 30.0)
 _SEPARATION_RANGE = (0.5, 60.0)
 _EVALUATIONS = 20
 # Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in, noise_out): the search
 # starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
+
+
+def scoring_rows(n_classes: int) -> int:
+    """How many rows score a transform: enough for a steady choice, fewer when every row costs more."""
+    return max(1_500, 8_000 // min(n_classes, _ACTIVE_CLASSES + 1))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ Small problems (no more rows than points) go the same way with the rows themselv
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ._blocks import ArrayRows
 from ._bound import collapsed_bound
 from ._inducing import choose_points
 from ._kernels import Kernel
-from ._label_search import LabelSearch
+from ._label_search import LabelSearch, scoring_rows
 from ._labels import LabelTransform
 from ._leave_one_out import leave_one_out_latent
 from ._model import Model, make_basis
@@ -41,8 +42,8 @@ JITTER = 1e-6
 _LARGEST_JITTER = 1e-2
 
 FEW_POINTS = 400
-# Rows of a sample that stands for all of them: to place points, to score label transforms.
-POOL_ROWS, SCORING_ROWS = 20_000, 2_000
+# Rows of a sample that stands for all of them: to place points, and to score label transforms with some of it.
+_POOL_ROWS = 20_000
 # An evaluation of the bound touches as many rows as keep n M^2 near this, but never fewer than _FEWEST_ROWS.
 _ROW_BUDGET, _FEWEST_ROWS = 2e9, 4_000
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets entirely wrong.
@@ -124,12 +125,12 @@ class Trainer:
     ):
         self.rows, self.prior, self.settings = rows, prior, settings
         self.workers, self.rng, self.progress = workers, rng, progress
+        size = max(_POOL_ROWS, 4 * settings.n_inducing)
+        self.pool = rows.take(rows.stratified_sample(size, rng)).merged()
 
     def run(self) -> Trained:
         """All stages."""
         settings = self.settings
-        size = max(POOL_ROWS, 4 * settings.n_inducing)
-        self.pool = self.rows.take(self.rows.stratified_sample(size, self.rng)).merged()
         state = self._start()
         if settings.max_iter > 0:
             state = self._optimise(state, settings.max_iter)
@@ -161,17 +162,28 @@ class Trainer:
         return _State(kernel, points, alpha)
 
     @property
+    def _leave_out(self) -> bool:
+        """Whether alpha_epsilon is chosen by left-out rows; the paper's rule does not leave them out."""
+        return self.settings.alpha_epsilon != "training"
+
+    @property
     def _n_points(self) -> int:
         """How many inducing points the finished model has."""
         if not isinstance(self.settings.inducing, str):
             return len(self.settings.inducing)
-        return min(self.settings.n_inducing, len(self._candidates(np.ones(len(self.pool)))[0]))
+        return min(self.settings.n_inducing, len(self._distinct[0]))
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Integers]:
+        """Rows of the pool without regard to class, each once, and where each row of the pool is among them."""
+        rows, inverse = np.unique(self.pool.X, axis=0, return_inverse=True)
+        return rows, inverse.ravel()
 
     def _candidates(self, importance: Array) -> tuple[Array, Array]:
         """Distinct rows of the pool (n, D) and their weights (n,), for importances of all rows of the pool."""
-        rows, inverse = np.unique(self.pool.X, axis=0, return_inverse=True)
+        rows, inverse = self._distinct
         weights = importance if self.pool.weights is None else importance * self.pool.weights
-        return rows, np.bincount(inverse.ravel(), weights).astype(np.float64)
+        return rows, np.bincount(inverse, weights).astype(np.float64)
 
     def _optimise(self, state: _State, max_iter: int) -> _State:
         """L-BFGS on the bound, over a sample of the rows; restarted with more jitter if K_mm will not factor."""
@@ -199,7 +211,7 @@ class Trainer:
         with self.progress.stage("alpha_epsilon"):
             basis, state = self._basis(state)
             statistics = ClassStatistics.accumulate(self.pool, basis.vectors, len(basis.points), self.workers)
-            alpha = self._search(basis, statistics).best_alpha()
+            alpha = self._search(basis, statistics, self._leave_out).best_alpha()
             self.progress.note(f"{alpha:g}")
         if alpha == state.alpha_epsilon:
             return state
@@ -235,17 +247,16 @@ class Trainer:
         basis, state = self._basis(state)
         with self.progress.stage(f"statistics: {len(basis.points)} points, {len(self.rows)} rows"):
             statistics = ClassStatistics.accumulate(self.rows, basis.vectors, len(basis.points), self.workers)
-        search = self._search(basis, statistics)
         alpha, transform = state.alpha_epsilon, state.transform
         if settings.label_transform == "learned":
             with self.progress.stage("label transform"):
-                transform = search.best_transform(transform)
+                transform = self._search(basis, statistics, leave_out=True).best_transform(transform)
                 self.progress.note(
                     f"separation {transform.separation:.3g}, noises {transform.noise_in:.3g} {transform.noise_out:.3g}"
                 )
         elif isinstance(settings.alpha_epsilon, str):
             with self.progress.stage("alpha_epsilon"):
-                alpha = search.best_alpha()
+                alpha = self._search(basis, statistics, self._leave_out).best_alpha()
                 transform = LabelTransform.dirichlet(alpha)
                 self.progress.note(f"{alpha:g}")
         with self.progress.stage("posterior"):
@@ -257,9 +268,9 @@ class Trainer:
             _warn_of_jitter(state.jitter)
         return Trained(model, alpha, bound, state.n_iter)
 
-    def _search(self, basis: Basis, statistics: ClassStatistics) -> LabelSearch:
+    def _search(self, basis: Basis, statistics: ClassStatistics, leave_out: bool) -> LabelSearch:
         """A search for the label transform, scored on a sample of the pool."""
-        sample = self.pool.take(self.pool.stratified_sample(SCORING_ROWS, self.rng))
+        sample = self.pool.take(self.pool.stratified_sample(scoring_rows(len(self.prior)), self.rng))
         parts = self.workers.map(lambda rows: basis.vectors(sample.X[rows]), row_slices(len(sample), 512))
         return LabelSearch(
             statistics,
@@ -269,7 +280,7 @@ class Trainer:
             sample.codes,
             np.ones(len(sample)) if sample.weights is None else sample.weights,
             self.workers,
-            leave_out=self.settings.alpha_epsilon != "training",
+            leave_out,
         )
 
     def _posterior(self, statistics: ClassStatistics, kernel: Kernel, transform: LabelTransform) -> Posterior:
@@ -352,5 +363,5 @@ def _warn_of_jitter(jitter: float) -> None:
         f"the kernel variance (usually {JITTER:g}). Predictions are a little smoother for it; fewer inducing points "
         "avoid it.",
         RuntimeWarning,
-        stacklevel=5,
+        stacklevel=6,
     )

@@ -141,7 +141,6 @@ def reliability_curve(
 def expected_calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
-    *,
     n_bins: int = 10,
     strategy: Strategy = "uniform",
     confidence: Confidence = "mean",

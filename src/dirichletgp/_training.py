@@ -11,18 +11,17 @@
 Small problems (no more rows than points) go the same way with the rows themselves as points: the exact model.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from ._blocks import ArrayRows
 from ._bound import collapsed_bound
 from ._inducing import choose_points
+from ._kernel_search import JITTER, KernelSearch, State, more_jitter, warn_of_jitter
 from ._kernels import Kernel
 from ._label_search import LabelSearch, scoring_rows
 from ._labels import LabelTransform
@@ -38,9 +37,6 @@ from ._workers import Workers, row_slices
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
-JITTER = 1e-6
-_LARGEST_JITTER = 1e-2
-
 FEW_POINTS = 400
 # Rows of a sample that stands for all of them: to place points, and to score label transforms with some of it.
 _POOL_ROWS = 20_000
@@ -51,8 +47,6 @@ _SURPRISE_FLOOR = 0.05
 # With more classes than this the M-sized work per class counts, and a sample is made smaller for it.
 _MANY_CLASSES = 8
 _FIRST_ALPHA = 0.01
-# Hyperparameters may move by this much (in logarithms) in one optimisation.
-_LOG_RANGE = 7.0
 
 
 @dataclass(frozen=True)
@@ -83,21 +77,6 @@ class Trained(NamedTuple):
     alpha_epsilon: float
     bound: float
     n_iter: int
-
-
-@dataclass(frozen=True)
-class _State:
-    """What the stages hand on to each other."""
-
-    kernel: Kernel
-    points: Array
-    alpha_epsilon: float
-    jitter: float = JITTER
-    n_iter: int = 0
-
-    @property
-    def transform(self) -> LabelTransform:
-        return LabelTransform.dirichlet(self.alpha_epsilon)
 
 
 class Trainer:
@@ -141,7 +120,7 @@ class Trainer:
                 state = self._optimise(state, max(1, settings.max_iter // 10))
         return self._finish(state)
 
-    def _start(self) -> _State:
+    def _start(self) -> State:
         """Starting values: the user's, or the authors' (from the spread of features and targets)."""
         settings, X = self.settings, self.pool.X
         alpha = settings.alpha_epsilon if isinstance(settings.alpha_epsilon, float) else _FIRST_ALPHA
@@ -159,7 +138,7 @@ class Trainer:
             else:
                 method = settings.inducing if isinstance(settings.inducing, str) else "kmeans"
                 points = choose_points(method, *self._candidates(np.ones(len(self.pool))), n_points, kernel, self.rng)
-        return _State(kernel, points, alpha)
+        return State(kernel, points, alpha)
 
     @property
     def _leave_out(self) -> bool:
@@ -185,7 +164,7 @@ class Trainer:
         weights = importance if self.pool.weights is None else importance * self.pool.weights
         return rows, np.bincount(inverse, weights).astype(np.float64)
 
-    def _optimise(self, state: _State, max_iter: int) -> _State:
+    def _optimise(self, state: State, max_iter: int) -> State:
         """L-BFGS on the bound, over a sample of the rows; restarted with more jitter if K_mm will not factor."""
         n_points, n_classes = len(state.points), len(self.prior)
         size = self.settings.n_subsample
@@ -195,16 +174,18 @@ class Trainer:
         with self.progress.stage(f"kernel: {n_points} points, {len(sample)} rows"):
             while True:
                 objective = Objective(sample, state.transform, self.prior, state.jitter, self.workers)
-                search = _BoundSearch(objective, state, self.settings, self.progress)
+                search = KernelSearch(
+                    objective, state, self.settings.ard, self.settings.optimize_inducing, self.progress
+                )
                 try:
                     found = search.run(max_iter)
                     break
                 except np.linalg.LinAlgError:
-                    state = _more_jitter(search.best)
+                    state = more_jitter(search.best)
             self.progress.note(f"{search.n_evaluations} evaluations")
         return found
 
-    def _choose_alpha(self, state: _State) -> _State:
+    def _choose_alpha(self, state: State) -> State:
         """alpha_epsilon by the likelihood of left-out (or training) rows; the kernel follows if it changed."""
         if not isinstance(self.settings.alpha_epsilon, str):
             return state
@@ -217,7 +198,7 @@ class Trainer:
             return state
         return self._optimise(replace(state, alpha_epsilon=alpha), max(1, self.settings.max_iter // 4))
 
-    def _place_points(self, state: _State) -> _State:
+    def _place_points(self, state: State) -> State:
         """All inducing points: the user's, or placed with the kernel of the first stage."""
         settings = self.settings
         if not isinstance(settings.inducing, str):
@@ -227,7 +208,7 @@ class Trainer:
             points = choose_points(settings.inducing, *candidates, self._n_points, state.kernel, self.rng)
         return replace(state, points=points)
 
-    def _surprise(self, state: _State) -> Array:
+    def _surprise(self, state: State) -> Array:
         """One minus the probability of each pool row's own class when it is left out, of shape (n,)."""
         basis, state = self._basis(state)
         pool = self.pool
@@ -241,7 +222,7 @@ class Trainer:
 
         return np.maximum(np.concatenate(list(self.workers.map(of_rows, row_slices(len(pool), 512)))), 0.0)
 
-    def _finish(self, state: _State) -> Trained:
+    def _finish(self, state: State) -> Trained:
         """The pass over all rows, and the label transform."""
         settings = self.settings
         basis, state = self._basis(state)
@@ -265,7 +246,7 @@ class Trainer:
             bound = collapsed_bound(statistics, dirichlet)
             model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior)
         if state.jitter > JITTER:
-            _warn_of_jitter(state.jitter)
+            warn_of_jitter(state.jitter)
         return Trained(model, alpha, bound, state.n_iter)
 
     def _search(self, basis: Basis, statistics: ClassStatistics, leave_out: bool) -> LabelSearch:
@@ -286,82 +267,10 @@ class Trainer:
     def _posterior(self, statistics: ClassStatistics, kernel: Kernel, transform: LabelTransform) -> Posterior:
         return Posterior.from_statistics(statistics, kernel.variance, transform, self.prior, self.workers)
 
-    def _basis(self, state: _State) -> tuple[Basis, _State]:
+    def _basis(self, state: State) -> tuple[Basis, State]:
         """The whitened basis, with more jitter if K_mm will not factor."""
         while True:
             try:
                 return make_basis(state.kernel, state.points, state.jitter), state
             except np.linalg.LinAlgError:
-                state = _more_jitter(state)
-
-
-class _BoundSearch:
-    """Maximises the bound over log lengthscales, log variance and, if wanted, the points."""
-
-    def __init__(self, objective: Objective, state: _State, settings: Settings, progress: Progress):
-        self.objective, self.state, self.progress = objective, state, progress
-        self.ard, self.move_points = settings.ard, settings.optimize_inducing
-        self.best, self.best_value, self.n_evaluations = state, -np.inf, 0
-
-    def run(self, max_iter: int) -> _State:
-        """The best state found."""
-        start = self._pack(self.state.kernel.lengthscale, np.log(self.state.kernel.variance), self.state.points)
-        n_hyper = len(start) - self.move_points * self.state.points.size
-        around = [(value - _LOG_RANGE, value + _LOG_RANGE) for value in start[:n_hyper]]
-        anywhere = [(None, None)] * (len(start) - n_hyper)
-        options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 5, "ftol": 1e-7, "gtol": 1e-5}
-        minimize(
-            self._negative_bound,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=around + anywhere,
-            options=options,
-        )
-        return replace(self.best, n_iter=self.state.n_iter + self.n_evaluations)
-
-    def _pack(self, lengthscale: Array, log_variance: Any, points: Array) -> Array:
-        logs = np.log(lengthscale if self.ard else lengthscale[:1])
-        return np.concatenate([logs, [log_variance], points.ravel() if self.move_points else []])
-
-    def _unpack(self, vector: Array) -> _State:
-        n_features = self.state.points.shape[1]
-        n_lengthscales = n_features if self.ard else 1
-        lengthscale = np.broadcast_to(np.exp(vector[:n_lengthscales]), n_features).copy()
-        kernel = self.state.kernel.with_parameters(lengthscale, float(np.exp(vector[n_lengthscales])))
-        points = self.state.points
-        if self.move_points:
-            points = vector[n_lengthscales + 1 :].reshape(points.shape)
-        return replace(self.state, kernel=kernel, points=points)
-
-    def _negative_bound(self, vector: Array) -> tuple[float, Array]:
-        state, n = self._unpack(vector), float(self.objective.rows.class_weights.sum())
-        value, gradient = self.objective.value_and_gradient(state.kernel, state.points)
-        self.n_evaluations += 1
-        if value > self.best_value:
-            self.best, self.best_value = state, value
-        self.progress.evaluation(self.n_evaluations, value / n)
-        lengthscale = gradient.log_lengthscale if self.ard else gradient.log_lengthscale.sum(keepdims=True)
-        moved = gradient.points.ravel() if self.move_points else np.empty(0)
-        return -value / n, -np.concatenate([lengthscale, [gradient.log_variance], moved]) / n
-
-
-def _more_jitter(state: _State) -> _State:
-    """Ten times the jitter, while that is still a small part of the kernel's variance."""
-    if state.jitter >= _LARGEST_JITTER:
-        raise np.linalg.LinAlgError(
-            f"The kernel matrix of the inducing points cannot be factored even with a jitter of {state.jitter:g} "
-            "times the kernel variance. Check X for values that are huge or all but identical, or pass a smaller "
-            "n_inducing."
-        )
-    return replace(state, jitter=10.0 * state.jitter)
-
-
-def _warn_of_jitter(jitter: float) -> None:
-    warnings.warn(
-        f"The kernel matrix of the inducing points was close to singular: its diagonal was raised by {jitter:g} times "
-        f"the kernel variance (usually {JITTER:g}). Predictions are a little smoother for it; fewer inducing points "
-        "avoid it.",
-        RuntimeWarning,
-        stacklevel=6,
-    )
+                state = more_jitter(state)

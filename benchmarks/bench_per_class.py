@@ -45,35 +45,27 @@ def largest_difference(first, second):
 
 def against_per_class(X, codes, points, evaluations):
     plain = PerClassBound(X, codes, points, ALPHA, JITTER)
-    settings = hyperparameters(X.shape[1], evaluations)
+    settings = hyperparameters(X.shape[1], 4)
     differences = largest_difference(
-        ours(X, codes, points, settings[:3]), [plain.value_and_gradient(*setting) for setting in settings[:3]]
+        ours(X, codes, points, settings), [plain.value_and_gradient(*setting) for setting in settings]
     )
     print(f"relative difference: bound {differences[0]:.1e}, gradient {differences[1]:.1e}")
     if max(differences) > 1e-8:
         raise SystemExit("the two implementations do not compute the same thing")
-    turns = np.array_split(np.arange(evaluations), max(1, evaluations // 4))
-    parts = [[settings[i] for i in turn] for turn in turns]
-    times = np.array(
+    per_turn, rounds = len(settings), max(1, evaluations // len(settings))
+    times = by_turns(
         [
-            by_turns_once(
-                lambda part=part: [plain.value_and_gradient(*setting) for setting in part],
-                lambda part=part: ours(X, codes, points, part),
-            )
-            / len(part)
-            for part in parts
-        ]
+            lambda: [plain.value_and_gradient(*setting) for setting in settings],
+            lambda: ours(X, codes, points, settings),
+        ],
+        rounds,
     )
-    print(f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points; {evaluations} evaluations of each\n")
+    times /= per_turn
+    print(f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points; {rounds * per_turn} evaluations of each\n")
     print(f"{'':<22} {'s / evaluation':>14} {'best':>8}")
     for name, column in (("one regression / class", times[:, 0]), ("class statistics", times[:, 1])):
-        print(f"{name:<22} {column.mean():14.4f} {column.min():8.4f}")
-    total = times.sum(axis=0)
-    print(f"ratio {total[0] / total[1]:.1f}, of the best {times[:, 0].min() / times[:, 1].min():.1f}\n")
-
-
-def by_turns_once(*functions):
-    return by_turns(functions, 1)[0]
+        print(f"{name:<22} {np.median(column):14.4f} {column.min():8.4f}")
+    print(f"ratio {ratio(times, 0, 1):.1f}, of the best {times[:, 0].min() / times[:, 1].min():.1f}\n")
 
 
 def cost_of_classes(X, codes, points, rounds):

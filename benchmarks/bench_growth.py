@@ -14,17 +14,16 @@ from _measure import by_turns, objective_of, say_where, synthetic
 from dirichletgp._workers import Workers
 
 
+def evaluation(size, workers):
+    X, codes, points, kernel = synthetic(*size)
+    objective = objective_of(X, codes, workers)
+    return lambda: objective.value_and_gradient(kernel, points)
+
+
 def table(name, sizes, rounds):
     """Measure problems given as (n, n_points, n_classes) in which `name` grows."""
-    problems = [synthetic(*size) for size in sizes]
     with Workers(None) as workers:
-        evaluations = [
-            lambda objective=objective_of(X, codes, workers), kernel=kernel, points=points: (
-                objective.value_and_gradient(kernel, points)
-            )
-            for X, codes, points, kernel in problems
-        ]
-        best = by_turns(evaluations, rounds).min(axis=0)
+        best = by_turns([evaluation(size, workers) for size in sizes], rounds).min(axis=0)
     axis = ["rows", "points", "classes"].index(name)
     print(f"{'rows':>7} {'points':>6} {'classes':>7} {'seconds':>8} {'to the first':>12} {'exponent':>8}")
     for i, ((n, m, c), time) in enumerate(zip(sizes, best, strict=True)):

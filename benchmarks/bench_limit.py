@@ -3,9 +3,9 @@
     python benchmarks/bench_limit.py [--quick]
 
 The products are those that the two passes over the rows make, per block of rows, with the same blocks and the same
-threads: the exponents of the kernel (rows times points, in both passes), the symmetric product K'K, the product K W, and
-the product of the derivative with the features. Their operands are allocated once per thread and stay in cache. No
-exponentials, no M-sized factorisations, no scaling, no gathering of rows: what is left is the price of those.
+threads: the exponents of the kernel (rows times points, in both passes), the symmetric product K'K, the product K W,
+and the product of the derivative with the features. Their operands are allocated once per thread and stay in cache. No
+exponentials, no M-sized factorisations, no scaling, no gathering of rows: the ratio is the price of those.
 """
 
 import argparse

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier, _training
 from dirichletgp._kernels import KERNELS
+from dirichletgp._parameters import _default_points
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +90,11 @@ def test_few_rows_make_the_model_exact():
     X, y = make_moons(80, noise=0.2, random_state=1)
     classifier = DirichletGPClassifier(random_state=0).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     assert classifier.inducing_points_.shape == (80, 2)
+
+
+def test_very_many_classes_get_fewer_points_by_default():
+    assert _default_points(2) == _default_points(62) == 1000
+    assert 16 * 1000 * _default_points(1000) ** 2 <= 1e9
 
 
 def test_moving_the_inducing_points_raises_the_bound(moons):

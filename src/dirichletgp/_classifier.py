@@ -46,9 +46,10 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         Starting value, in units of the scaled features. None: from the data.
     variance : float or None, default=None
         Starting value of the kernel's variance. None: from the data.
-    n_inducing : int, default=1000
-        Number of inducing points M. More are slower (a pass costs n M^2) and better. With no more distinct rows than
-        that, the rows themselves are the inducing points and the model is exact.
+    n_inducing : int or None, default=None
+        Number of inducing points M. More are slower (a pass costs n M^2) and better. None: 1,000, or fewer with so many
+        classes that the model would take more than a gigabyte. With no more distinct rows than that, the rows
+        themselves are the inducing points and the model is exact.
     inducing : {"kmeans", "rpcholesky", "random"} or array of shape (M, n_features), default="kmeans"
         How inducing points are chosen, or the points, in the units of `X`.
     optimize_inducing : bool, default=False
@@ -122,7 +123,7 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         ard: bool = True,
         lengthscale: float | ArrayLike | None = None,
         variance: float | None = None,
-        n_inducing: int = 1_000,
+        n_inducing: int | None = None,
         inducing: str | ArrayLike = "kmeans",
         optimize_inducing: bool = False,
         label_transform: str = "learned",
@@ -194,7 +195,7 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         self.scaler_ = fit_scaler(self.scaler, rows, weights, rng)
         scale = scaling_function(self.scaler_)
-        settings = check_settings(self, scale(rows[:1].astype(np.float64)).shape[1])
+        settings = check_settings(self, scale(rows[:1].astype(np.float64)).shape[1], len(self.classes_))
         if not isinstance(settings.inducing, str):
             settings = settings.with_points(self._scaled_inducing(settings.inducing, scale))
         source = ArrayRows(rows, codes.astype(np.intp), weights, len(self.classes_), scale)

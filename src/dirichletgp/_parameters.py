@@ -14,9 +14,10 @@ Array = NDArray[np.float64]
 
 LABEL_TRANSFORMS = ("learned", "dirichlet")
 ALPHA_RULES = ("auto", "training")
+_DEFAULT_POINTS = 1_000
 
 
-def check_settings(estimator: Any, n_features: int) -> Settings:
+def check_settings(estimator: Any, n_features: int, n_classes: int) -> Settings:
     """The estimator's parameters as the training schedule takes them.
 
     Parameters
@@ -24,13 +25,16 @@ def check_settings(estimator: Any, n_features: int) -> Settings:
     estimator : DirichletGPClassifier
     n_features : int
         Number of features after scaling.
+    n_classes : int
     """
     return Settings(
         family=_choice("kernel", estimator.kernel, KERNELS),
         ard=bool(estimator.ard),
         lengthscale=_lengthscale(estimator.lengthscale, n_features, estimator.ard),
         variance=None if estimator.variance is None else positive("variance", estimator.variance),
-        n_inducing=count("n_inducing", estimator.n_inducing, smallest=1),
+        n_inducing=_default_points(n_classes)
+        if estimator.n_inducing is None
+        else count("n_inducing", estimator.n_inducing, smallest=1),
         inducing=_inducing(estimator.inducing),
         optimize_inducing=bool(estimator.optimize_inducing),
         label_transform=_choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
@@ -38,6 +42,11 @@ def check_settings(estimator: Any, n_features: int) -> Settings:
         max_iter=count("max_iter", estimator.max_iter, smallest=0),
         n_subsample=None if estimator.n_subsample is None else count("n_subsample", estimator.n_subsample, smallest=1),
     )
+
+
+def _default_points(n_classes: int) -> int:
+    """How many inducing points by default: fewer when the C Grams and C factors would take more than a gigabyte."""
+    return min(_DEFAULT_POINTS, int(np.sqrt(1e9 / (16 * n_classes))))
 
 
 def count(name: str, value: Any, smallest: int) -> int:

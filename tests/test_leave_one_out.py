@@ -69,6 +69,13 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
         np.testing.assert_allclose(left_out[i], expected[0], atol=1e-6)
 
 
+def test_class_weights_of_the_fit_hold_for_any_part_of_its_rows():
+    X, y = make_classification(200, 4, weights=[0.8], random_state=0)
+    classifier = DirichletGPClassifier(class_weight="balanced", n_inducing=30, max_iter=5, random_state=0).fit(X, y)
+    few = np.flatnonzero(y == 1)[:7]
+    np.testing.assert_allclose(classifier.loo_proba(X[few], y[few]), classifier.loo_proba(X, y)[few], atol=1e-12)
+
+
 def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that_of_new_rows():
     X, y = make_classification(3000, 8, n_informative=6, flip_y=0.1, class_sep=0.7, random_state=1)
     classifier = DirichletGPClassifier(n_inducing=150, random_state=0).fit(X[:1000], y[:1000])

@@ -1,19 +1,15 @@
 """`DirichletGPClassifier`: the estimator, in scikit-learn's manner."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._blocks import ArrayRows, prediction_block_size
+from ._estimator import InducingPointClassifier
 from ._leave_one_out import leave_one_out_latent
-from ._parameters import check_settings, class_prior, count, fraction, sample_weights
+from ._parameters import check_settings, class_prior, count, fraction
 from ._probabilities import (
     class_probabilities,
     log_class_probabilities,
@@ -22,14 +18,13 @@ from ._probabilities import (
     uncertainty,
 )
 from ._progress import Progress
-from ._scaling import fit_scaler, scaling_function
 from ._training import Trainer
-from ._workers import Workers, row_slices
+from ._workers import Workers
 
 Array = NDArray[np.float64]
 
 
-class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
+class DirichletGPClassifier(InducingPointClassifier):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and the
@@ -155,67 +150,27 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to labelled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-            Class labels of any type.
-        sample_weight : array-like of shape (n,) or None
-            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored.
-
-        Returns
-        -------
-        self
-            A fit that fails or is interrupted leaves the estimator as it was.
-        """
-        before = self.__dict__.copy()
-        try:
-            return self._fit(X, y, sample_weight)
-        except BaseException:
-            self.__dict__ = before
-            raise
-
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Self:
-        rows, labels = self._labelled_rows(X, y, reset=True)
-        check_classification_targets(labels)
-        weights = self._weights(rows, labels, sample_weight)
-        if weights is not None and not np.all(weights > 0):
-            kept = weights > 0
-            rows, labels, weights = rows[kept], labels[kept], weights[kept]
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}, among rows with a positive weight); "
-                "pass rows of at least two classes."
-            )
-
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng = check_random_state(self.random_state)
-        self.scaler_ = fit_scaler(self.scaler, rows, weights, rng)
-        scale = scaling_function(self.scaler_)
-        settings = check_settings(self, scale(rows[:1].astype(np.float64)).shape[1], len(self.classes_))
+        rows = self._training_rows(X, y, sample_weight, rng)
+        settings = check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
         if not isinstance(settings.inducing, str):
-            settings = settings.with_points(self._scaled_inducing(settings.inducing, scale))
-        source = ArrayRows(rows, codes.astype(np.intp), weights, len(self.classes_), scale)
-        prior = class_prior(self.class_prior, source.class_weights)
+            settings = settings.with_points(self._scaled_points(settings.inducing))
+        self.class_prior_ = class_prior(self.class_prior, rows.class_weights)
         progress = Progress(self.verbose)
         with Workers(self.n_jobs) as workers:
-            trained = Trainer(source, prior, settings, workers, rng, progress).run()
+            trained = Trainer(rows, self.class_prior_, settings, workers, rng, progress).run()
         progress.done()
 
         self._model = trained.model
-        self.inducing_points_ = _unscaled(self.scaler_, trained.model.points)
+        self.inducing_points_ = self._unscaled_points(trained.model.points)
         lengthscale = trained.model.kernel.lengthscale
         self.lengthscale_ = lengthscale if self.ard else float(lengthscale[0])
         self.variance_ = trained.model.kernel.variance
         self.alpha_epsilon_ = trained.alpha_epsilon
         self.label_transform_ = trained.model.transform
-        self.class_prior_ = prior
         self.bound_ = trained.bound
         self.n_iter_ = trained.n_iter
-        return self
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.
@@ -234,11 +189,6 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`, accurate however small the probability; of shape (n, n_classes)."""
         return self._of_latent(X, log_class_probabilities)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest class of each row, of shape (n,)."""
-        likeliest = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[likeliest])
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
@@ -324,74 +274,28 @@ class DirichletGPClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_classes)
         """
-        check_is_fitted(self)
-        trained, labels = self._labelled_rows(X, y, reset=False)
-        unknown = np.setdiff1d(labels, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y holds labels that the model was not fitted with: {unknown[:5].tolist()}.")
-        weights, codes = self._weights(trained, labels, sample_weight), np.searchsorted(self.classes_, labels)
-        model = self._model
+        rows, codes, weights = self._trained_rows(X, y, sample_weight)
 
-        def of_rows(vectors: Array, rows: slice) -> Array:
-            own = None if weights is None else weights[rows]
-            vectors = vectors[: rows.stop - rows.start]
-            return class_probabilities(*leave_one_out_latent(model.posterior, vectors, codes[rows], own))
+        def of_block(vectors: Array, place: slice) -> Array:
+            own = None if weights is None else weights[place]
+            vectors = vectors[: place.stop - place.start]
+            return class_probabilities(*leave_one_out_latent(self._model.posterior, vectors, codes[place], own))
 
-        return self._of_vectors(trained, of_rows)
-
-    def _labelled_rows(self, X: ArrayLike, y: ArrayLike, reset: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-        rows, labels = validate_data(self, X, y, reset=reset, dtype=[np.float64, np.float32])
-        return rows, labels
+        return self._of_vectors(rows, of_block)
 
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
-        check_is_fitted(self)
-        rows: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        model = self._model
+        rows = self._new_rows(X)
 
-        def of_vectors(vectors: Array, block: slice) -> Array:
-            mean, variance = model.posterior.latent(vectors)
-            n = block.stop - block.start
+        def of_block(vectors: Array, place: slice) -> Array:
+            mean, variance = self._model.posterior.latent(vectors)
+            n = place.stop - place.start
             return function(mean[:n], variance[:n])
 
-        return self._of_vectors(rows, of_vectors)
+        return self._of_vectors(rows, of_block)
 
-    def _of_vectors(self, X: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
-        """A function of whitened kernel vectors, block by block in threads; results are stacked.
-
-        The function gets blocks of vectors that may be padded, and the slice of rows they begin with.
-        """
-        scale, basis = scaling_function(self.scaler_), self._model.basis
+    def _of_vectors(self, rows: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
+        """A function of whitened kernel vectors (of a block that may be padded), for each row."""
+        basis = self._model.basis
         self._model.posterior  # solved before threads ask for it  # noqa: B018
-        size = prediction_block_size(len(basis.points))
-
-        def of_rows(rows: slice) -> Array:
-            block = scale(np.asarray(X[rows], dtype=np.float64))
-            padded = np.concatenate([block, np.zeros((size - len(block), block.shape[1]))])
-            return function(basis.vectors(padded), rows)
-
-        with Workers(self.n_jobs) as workers:
-            return np.concatenate(list(workers.map(of_rows, row_slices(len(X), size))))
-
-    def _weights(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None) -> Array | None:
-        """Sample weights times class weights; None if every row counts once."""
-        weights = sample_weights(sample_weight, len(X))
-        if self.class_weight is None:
-            return weights
-        labels, codes = np.unique(y, return_inverse=True)
-        of_class = compute_class_weight(self.class_weight, classes=labels, y=y, sample_weight=weights)
-        return np.asarray(of_class[codes] if weights is None else of_class[codes] * weights)
-
-    def _scaled_inducing(self, points: Array, scale: Callable[[Array], Array]) -> Array:
-        if points.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"inducing has {points.shape[1]} columns, but X has {self.n_features_in_}; "
-                "pass points in the units of X."
-            )
-        return np.unique(scale(points), axis=0)
-
-
-def _unscaled(scaler: Any, points: Array) -> Array:
-    """Points in the units of the raw features where the scaler can be inverted."""
-    inverse = getattr(scaler, "inverse_transform", None)
-    return points.copy() if inverse is None else np.asarray(inverse(points), dtype=np.float64)
+        return self._of_blocks(rows, len(basis.points), lambda block, place: function(basis.vectors(block), place))

@@ -1,0 +1,143 @@
+"""What all classifiers here share: checked rows, weights, scaling, and threads over blocks of rows."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._blocks import ArrayRows, prediction_block_size
+from ._parameters import sample_weights
+from ._scaling import fit_scaler, scaling_function
+from ._workers import Workers, row_slices
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+
+class InducingPointClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers: a subclass learns in `_fit` and predicts blocks of scaled rows.
+
+    A subclass has the parameters `scaler`, `n_jobs` and, if it wants, `class_weight`.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            Class labels of any type.
+        sample_weight : array-like of shape (n,) or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+            A fit that fails or is interrupted leaves the estimator as it was.
+        """
+        before = self.__dict__.copy()
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        raise NotImplementedError
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Class probabilities (n, n_classes) of rows (n, n_features)."""
+        raise NotImplementedError
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of each row, of shape (n,)."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def _training_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, rng: np.random.RandomState
+    ) -> ArrayRows:
+        """Check and scale training rows; sets `classes_` and `scaler_`."""
+        rows, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(labels)
+        weights = sample_weights(sample_weight, len(rows))
+        if weights is not None and not np.all(weights > 0):
+            kept = weights > 0
+            rows, labels, weights = rows[kept], labels[kept], weights[kept]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only ({self.classes_[0]!r}, among rows with a positive weight); "
+                "pass rows of at least two classes."
+            )
+        weights = self._times_class_weight(labels, codes, weights)
+        self.scaler_ = fit_scaler(self.scaler, rows, weights, rng)
+        return ArrayRows(rows, codes.astype(np.intp), weights, len(self.classes_), scaling_function(self.scaler_))
+
+    def _times_class_weight(self, labels: NDArray[Any], codes: Integers, weights: Array | None) -> Array | None:
+        """Sample weights times class weights, which are kept for `_trained_rows`; None if every row counts once."""
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            self._class_factors = None
+            return weights
+        self._class_factors = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weights)
+        factors: Array = self._class_factors[codes]
+        return factors if weights is None else factors * weights
+
+    def _trained_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray[Any], Integers, Array | None]:
+        """Rows that the model was fitted to, their class codes, and their weights in the fit."""
+        check_is_fitted(self)
+        rows, labels = validate_data(self, X, y, reset=False, dtype=[np.float64, np.float32])
+        unknown = np.setdiff1d(labels, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y holds labels that the model was not fitted with: {unknown[:5].tolist()}.")
+        codes = np.searchsorted(self.classes_, labels)
+        weights = sample_weights(sample_weight, len(rows))
+        if self._class_factors is not None:
+            factors: Array = self._class_factors[codes]
+            weights = factors if weights is None else factors * weights
+        return rows, codes, weights
+
+    def _new_rows(self, X: ArrayLike) -> NDArray[Any]:
+        """Rows to predict, checked."""
+        check_is_fitted(self)
+        rows: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return rows
+
+    def _of_blocks(self, rows: NDArray[Any], n_points: int, function: Callable[[Array, slice], Array]) -> Array:
+        """A function of scaled rows, block by block in threads; results are stacked.
+
+        The function gets blocks of one size, of which the last may be padded, and the slice of rows they begin with.
+        """
+        scale, size = scaling_function(self.scaler_), prediction_block_size(n_points)
+
+        def of_block(place: slice) -> Array:
+            block = scale(np.asarray(rows[place], dtype=np.float64))
+            padding = np.zeros((size - len(block), block.shape[1]))
+            return function(np.concatenate([block, padding]), place)
+
+        with Workers(self.n_jobs) as workers:
+            return np.concatenate(list(workers.map(of_block, row_slices(len(rows), size))))
+
+    def _scaled_points(self, points: Array) -> Array:
+        """Inducing points given in the units of X, scaled, each once."""
+        if points.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"inducing has {points.shape[1]} columns, but X has {self.n_features_in_}; "
+                "pass points in the units of X."
+            )
+        return np.unique(scaling_function(self.scaler_)(points), axis=0)
+
+    def _unscaled_points(self, points: Array) -> Array:
+        """Scaled points in the units of X, where the scaler can be inverted."""
+        inverse = getattr(self.scaler_, "inverse_transform", None)
+        return points.copy() if inverse is None else np.asarray(inverse(points), dtype=np.float64)

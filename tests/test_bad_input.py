@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.preprocessing import OneHotEncoder
 
 from dirichletgp import DirichletGPClassifier, _kernel_search, _training
 from dirichletgp.metrics import mean_negative_log_likelihood
@@ -44,6 +45,15 @@ def fit(moons, **kwargs):
         ({"class_prior": [0.5, 0.3, 0.2]}, "class_prior="),
         ({"class_prior": "flat"}, "class_prior='flat'"),
         ({"n_jobs": 0}, "n_jobs=0"),
+        ({"n_jobs": 1.5}, "n_jobs=1.5"),
+        ({"class_prior": {0: 0.5}}, "class_prior={"),
+        ({"class_prior": ["a", "b"]}, "class_prior=["),
+        ({"lengthscale": ["a", "b"]}, "lengthscale=["),
+        ({"inducing": [[1.0, 2.0], [3.0]]}, "inducing is an array of shape"),
+        ({"class_weight": {0: -1.0}}, "class_weight={0: -1.0}"),
+        ({"class_weight": {7: 1.0}}, "class_weight names [7]"),
+        ({"class_weight": "heavy"}, "class_weight='heavy'"),
+        ({"scaler": OneHotEncoder()}, "sparse"),
     ],
 )
 def test_bad_arguments_are_named(moons, kwargs, message):
@@ -138,6 +148,26 @@ def test_constant_and_wildly_scaled_columns(moons):
     wild = np.column_stack([X[:, 0] * 1e9, X[:, 1] * 1e-9, np.full(len(X), 3.0)])
     for scaler in ("quantile", "standard", "minmax"):
         assert fit((wild, y), scaler=scaler, n_inducing=60, max_iter=50).score(wild, y) > 0.9
+
+
+def test_features_far_from_zero_without_scaling(moons):
+    """Timestamps, say: the kernel knows differences only."""
+    X, y = moons
+    near = fit((X, y), scaler=None, n_inducing=40, max_iter=20)
+    far = fit((X + 1e6, y), scaler=None, n_inducing=40, max_iter=20)
+    np.testing.assert_allclose(far.predict_proba(X + 1e6), near.predict_proba(X), atol=0.02)
+
+
+def test_absurdly_distant_rows_get_the_prior(moons):
+    classifier = fit(moons)
+    probabilities = classifier.predict_proba([[1e308, -1e308]])
+    np.testing.assert_allclose(probabilities, 0.5, atol=0.02)
+
+
+def test_rows_closer_than_k_means_can_tell_apart(moons):
+    X, y = np.repeat(moons[0][:30], 8, axis=0), np.repeat(moons[1][:30], 8)
+    X = X + 1e-15 * np.random.default_rng(0).normal(size=X.shape)
+    assert fit((X, y), n_inducing=60).score(X, y) > 0.9
 
 
 def test_a_class_with_a_single_row(moons):

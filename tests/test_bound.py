@@ -9,9 +9,8 @@ import referee
 from dirichletgp._bound import collapsed_bound
 from dirichletgp._kernels import KERNELS
 from dirichletgp._labels import LabelTransform
-from dirichletgp._model import make_basis
 from dirichletgp._objective import Objective
-from dirichletgp._posterior import Posterior
+from dirichletgp._posterior import Posterior, make_basis
 from dirichletgp._statistics import ClassStatistics
 
 CLASSES = [2, 3, 12]

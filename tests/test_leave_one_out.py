@@ -8,7 +8,8 @@ from sklearn.datasets import make_classification
 from dirichletgp import DirichletGPClassifier, LabelTransform
 from dirichletgp._label_search import LabelSearch
 from dirichletgp._leave_one_out import leave_one_out_latent
-from dirichletgp._model import Model, make_basis
+from dirichletgp._model import Model
+from dirichletgp._posterior import make_basis
 from dirichletgp._probabilities import class_probabilities, log_probability_of
 from dirichletgp._statistics import ClassStatistics
 
@@ -104,6 +105,19 @@ def test_a_transforms_score_is_its_left_out_log_likelihood(n_classes, workers):
     latent = leave_one_out_latent(model.posterior, vectors, p.codes, p.weights)
     expected = -np.average(log_probability_of(p.codes, *latent), weights=p.weights)
     assert search.score(transform) == pytest.approx(expected, abs=2e-4)
+
+
+def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(workers):
+    p = referee.problem(12, n=300, n_points=200)
+    search, _, _ = search_of(p, workers)
+    start = LabelTransform.dirichlet(0.01)
+    transforms = [start, LabelTransform.from_constants(8.0, 0.2, 2.0), LabelTransform.from_constants(8.0, 0.05, 0.5)]
+    full = [search.score(transform) for transform in transforms]
+    search._keep_active_classes(start)
+    assert not search._active.all()
+    assert search.score(start) == pytest.approx(full[0], abs=1e-6)
+    restricted = [search.score(transform) for transform in transforms]
+    np.testing.assert_allclose(restricted, full, rtol=0.05)
 
 
 def test_the_papers_criterion_scores_rows_without_leaving_them_out(workers):

@@ -50,5 +50,5 @@ def test_training_values_survive_the_round_trip(X):
 @pytest.mark.parametrize("name", ["standard", "minmax"])
 def test_fitting_in_blocks_equals_fitting_at_once(name):
     X = np.random.default_rng(0).normal(size=(25_000, 3)) * [1, 10, 100]
-    blocks = fit_scaler(name, X, None, np.random.RandomState(0))
+    blocks = fit_scaler(name, X, None, None, np.random.RandomState(0))
     np.testing.assert_allclose(blocks.transform(X), make_scaler(name).fit_transform(X), atol=1e-10)

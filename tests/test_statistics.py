@@ -23,7 +23,7 @@ def statistics_of(p, positions, pool):
     return ClassStatistics.accumulate(rows, features_of(p), len(p.Z), pool)
 
 
-def assert_same(a, b, scale=1.0):
+def assert_same(a, b):
     np.testing.assert_allclose(a.counts, b.counts, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(a.sums, b.sums, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(a.grams, b.grams, rtol=1e-12, atol=1e-12)

@@ -85,7 +85,7 @@ class DirichletGPClassifier(InducingPointClassifier):
     variance_ : float
         Learned variance of the kernel.
     alpha_epsilon_ : float
-        Constant of the Dirichlet transform that the kernel was learned with.
+        Constant of the Dirichlet transform in use, or that the learned transform started from.
     label_transform_ : LabelTransform
         Targets and noises in use.
     class_prior_ : ndarray of shape (n_classes,)
@@ -151,13 +151,13 @@ class DirichletGPClassifier(InducingPointClassifier):
         self.verbose = verbose
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rng = check_random_state(self.random_state)
-        rows = self._training_rows(X, y, sample_weight, rng)
+        rng, progress = check_random_state(self.random_state), Progress(self.verbose)
+        with progress.stage("checks and scaling"):
+            rows = self._training_rows(X, y, sample_weight, rng)
         settings = check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
         if not isinstance(settings.inducing, str):
             settings = settings.with_points(self._scaled_points(settings.inducing))
         self.class_prior_ = class_prior(self.class_prior, rows.class_weights)
-        progress = Progress(self.verbose)
         with Workers(self.n_jobs) as workers:
             trained = Trainer(rows, self.class_prior_, settings, workers, rng, progress).run()
         progress.done()
@@ -276,26 +276,20 @@ class DirichletGPClassifier(InducingPointClassifier):
         """
         rows, codes, weights = self._trained_rows(X, y, sample_weight)
 
-        def of_block(vectors: Array, place: slice) -> Array:
+        def of_block(block: Array, place: slice) -> Array:
             own = None if weights is None else weights[place]
-            vectors = vectors[: place.stop - place.start]
+            vectors = self._model.basis.vectors(block)[: place.stop - place.start]
             return class_probabilities(*leave_one_out_latent(self._model.posterior, vectors, codes[place], own))
 
-        return self._of_vectors(rows, of_block)
+        return self._of_blocks(rows, of_block)
 
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
         rows = self._new_rows(X)
 
-        def of_block(vectors: Array, place: slice) -> Array:
-            mean, variance = self._model.posterior.latent(vectors)
+        def of_block(block: Array, place: slice) -> Array:
+            mean, variance = self._model.latent(block)
             n = place.stop - place.start
             return function(mean[:n], variance[:n])
 
-        return self._of_vectors(rows, of_block)
-
-    def _of_vectors(self, rows: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
-        """A function of whitened kernel vectors (of a block that may be padded), for each row."""
-        basis = self._model.basis
-        self._model.posterior  # solved before threads ask for it  # noqa: B018
-        return self._of_blocks(rows, len(basis.points), lambda block, place: function(basis.vectors(block), place))
+        return self._of_blocks(rows, of_block)

@@ -6,12 +6,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._blocks import ArrayRows, prediction_block_size
-from ._parameters import sample_weights
+from ._parameters import class_factors, sample_weights
 from ._scaling import fit_scaler, scaling_function
 from ._workers import Workers, row_slices
 
@@ -77,17 +76,16 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
                 f"y has one class only ({self.classes_[0]!r}, among rows with a positive weight); "
                 "pass rows of at least two classes."
             )
-        weights = self._times_class_weight(labels, codes, weights)
-        self.scaler_ = fit_scaler(self.scaler, rows, weights, rng)
+        totals = np.bincount(codes, weights, len(self.classes_)).astype(np.float64)
+        self._class_factors = class_factors(getattr(self, "class_weight", None), self.classes_, totals)
+        weights = self._times_class_weight(codes, weights)
+        self.scaler_ = fit_scaler(self.scaler, rows, labels, weights, rng)
         return ArrayRows(rows, codes.astype(np.intp), weights, len(self.classes_), scaling_function(self.scaler_))
 
-    def _times_class_weight(self, labels: NDArray[Any], codes: Integers, weights: Array | None) -> Array | None:
-        """Sample weights times class weights, which are kept for `_trained_rows`; None if every row counts once."""
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            self._class_factors = None
+    def _times_class_weight(self, codes: Integers, weights: Array | None) -> Array | None:
+        """Sample weights times the class weights of the fit; None if every row counts once."""
+        if self._class_factors is None:
             return weights
-        self._class_factors = compute_class_weight(class_weight, classes=self.classes_, y=labels, sample_weight=weights)
         factors: Array = self._class_factors[codes]
         return factors if weights is None else factors * weights
 
@@ -102,10 +100,7 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y holds labels that the model was not fitted with: {unknown[:5].tolist()}.")
         codes = np.searchsorted(self.classes_, labels)
         weights = sample_weights(sample_weight, len(rows))
-        if self._class_factors is not None:
-            factors: Array = self._class_factors[codes]
-            weights = factors if weights is None else factors * weights
-        return rows, codes, weights
+        return rows, codes, self._times_class_weight(codes, weights)
 
     def _new_rows(self, X: ArrayLike) -> NDArray[Any]:
         """Rows to predict, checked."""
@@ -113,12 +108,12 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         rows: NDArray[Any] = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return rows
 
-    def _of_blocks(self, rows: NDArray[Any], n_points: int, function: Callable[[Array, slice], Array]) -> Array:
+    def _of_blocks(self, rows: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
         """A function of scaled rows, block by block in threads; results are stacked.
 
         The function gets blocks of one size, of which the last may be padded, and the slice of rows they begin with.
         """
-        scale, size = scaling_function(self.scaler_), prediction_block_size(n_points)
+        scale, size = scaling_function(self.scaler_), prediction_block_size(len(self.inducing_points_))
 
         def of_block(place: slice) -> Array:
             block = scale(np.asarray(rows[place], dtype=np.float64))

@@ -4,9 +4,12 @@
 kernel cannot yet explain from those picked so far (randomly pivoted Cholesky). `random` picks rows uniformly.
 """
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from ._kernels import Kernel
 from ._linalg import cholesky, solve_rows
@@ -44,8 +47,11 @@ def choose_points(
 def _kmeans(rows: Array, weights: Array, n_points: int, rng: np.random.RandomState) -> Array:
     start = rng.choice(len(rows), n_points, replace=False, p=weights / weights.sum())
     model = KMeans(n_points, init=rows[start], n_init=1, max_iter=_KMEANS_STEPS, random_state=rng)
-    centres: Array = model.fit(rows, sample_weight=weights).cluster_centers_
-    return centres
+    with warnings.catch_warnings():
+        # Rows closer than its resolution leave k-means with fewer clusters than asked for, which is fine here.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(rows, sample_weight=weights)
+    return np.unique(model.cluster_centers_, axis=0)
 
 
 def _randomly_pivoted_cholesky(rows: Array, n_points: int, kernel: Kernel, rng: np.random.RandomState) -> Array:

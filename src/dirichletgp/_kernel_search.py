@@ -92,8 +92,8 @@ def more_jitter(state: State) -> State:
     if state.jitter >= _LARGEST_JITTER:
         raise np.linalg.LinAlgError(
             f"The kernel matrix of the inducing points cannot be factored even with a jitter of {state.jitter:g} "
-            "times the kernel variance. Check X for values that are huge or all but identical, or pass a smaller "
-            "n_inducing."
+            "times the kernel variance. Check X for values that are huge or all but identical and sample_weight for "
+            "huge values, or pass a smaller n_inducing."
         )
     return replace(state, jitter=10.0 * state.jitter)
 

@@ -66,7 +66,7 @@ class Kernel:
         -------
         ndarray of shape (n, M)
         """
-        x, z = rows / self.lengthscale, points / self.lengthscale
+        x, z = self._scaled(rows, points)
         if self.family == "rbf":
             return _rbf_values(x, z, self.variance)
         r2 = _squared_distances(x, z, self.family)
@@ -93,7 +93,7 @@ class Kernel:
         derivative : ndarray of shape (n, M)
             Derivative of the scalar with respect to `values`.
         """
-        x, z = rows / self.lengthscale, points / self.lengthscale
+        x, z = self._scaled(rows, points)
         log_variance = float(np.vdot(derivative, values))
         # a = d scalar / d r2 = derivative * variance * profile'(r2), in place of the derivative
         if self.family == "rbf":
@@ -113,6 +113,14 @@ class Kernel:
             log_variance=log_variance,
             points=2.0 * (column_sums[:, None] * z - ax) / self.lengthscale,
         )
+
+    def _scaled(self, rows: Array, points: Array) -> tuple[Array, Array]:
+        """Rows and points in units of the lengthscales, about the centre of the points.
+
+        Distances are computed from squares, which must not be large next to them.
+        """
+        centre = points.mean(axis=0)
+        return (rows - centre) / self.lengthscale, (points - centre) / self.lengthscale
 
     def _profile_slope(self, r2: Array) -> Array:
         """Derivative of profile(r2) with respect to r2, for the Matern family."""

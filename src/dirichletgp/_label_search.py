@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
 from ._labels import LabelTransform
+from ._leave_one_out import leverage, mean_without_row
 from ._linalg import cholesky, solve_rows, solve_rows_transposed
 from ._probabilities import log_probability_of
 from ._statistics import ClassStatistics
@@ -85,7 +86,8 @@ class LabelSearch:
         self._inside = codes[:, None] == np.arange(len(prior))
         self._unexplained = np.maximum(kernel_variance - np.square(vectors).sum(axis=1), 0.0)
         self._total = statistics.grams.sum(axis=0)
-        self._quadratic: Array | None = None
+        # LOO variance in the span of the points, q / (1 - h), of classes that are not computed anew.
+        self._inactive: Array | None = None
         self._active = np.ones(self._inside.shape, dtype=bool)
 
     def score(self, transform: LabelTransform) -> float:
@@ -150,7 +152,11 @@ class LabelSearch:
         base = u0 * self._total
         base.flat[:: len(base) + 1] += 1.0
         sums, all_sums = self.statistics.sums, self.statistics.sums.sum(axis=0)
-        quadratic = np.zeros(self._inside.shape) if self._quadratic is None else self._quadratic.copy()
+        precision = np.where(self._inside, u1, u0) * self.weights[:, None]
+        quadratic = np.zeros(self._inside.shape)
+        if self._inactive is not None:
+            # q / (1 - w u q) = q_loo, solved for q
+            quadratic = self._inactive / (1.0 + precision * self._inactive)
 
         def of_class(c: int) -> Array:
             factor = self.statistics.grams[c] * (u1 - u0)
@@ -168,24 +174,22 @@ class LabelSearch:
         slope, intercept, unexplained = values[..., 0], values[..., 1], self._unexplained[:, None]
         if not self.leave_out:
             return _Regressions(slope, intercept + centred, unexplained + quadratic)
-        precision = np.where(self._inside, u1, u0) * self.weights[:, None]
-        limit = precision * self.kernel_variance
-        leverage = np.minimum(precision * quadratic, limit / (1.0 + limit))
-        slope = (slope - leverage * (self._inside - share)) / (1.0 - leverage)
-        intercept = (intercept + leverage * centred) / (1.0 - leverage) + centred
-        return _Regressions(slope, intercept, unexplained + quadratic / (1.0 - leverage))
+        h = leverage(precision, quadratic, self.kernel_variance)
+        return _Regressions(
+            mean_without_row(slope, self._inside - share, h),
+            mean_without_row(intercept, -centred, h) + centred,
+            unexplained + quadratic / (1.0 - h),
+        )
 
     def _keep_active_classes(self, transform: LabelTransform) -> None:
         """Fix, for each scoring row, which classes matter: its own and the likeliest others.
 
         The variances of the rest, whose probabilities are negligible, stay as they are under `transform`.
         """
-        n_classes = len(self.prior)
-        if n_classes <= _ACTIVE_CLASSES:
+        if len(self.prior) <= _ACTIVE_CLASSES:
             return
         regressions = self._regressions(transform.noise_in, transform.noise_out)
-        unexplained = self._unexplained[:, None]
         weight = transform.separation * regressions.slope + regressions.intercept + regressions.variance / 2
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
-        self._quadratic = np.maximum(regressions.variance - unexplained, 0.0)
+        self._inactive = np.maximum(regressions.variance - self._unexplained[:, None], 0.0)
         self._active = (rank < _ACTIVE_CLASSES) | self._inside

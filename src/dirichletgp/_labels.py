@@ -24,6 +24,13 @@ class LabelTransform:
         y1 and y0 of the design: the latent value a row asks for.
     noise_in, noise_out : float
         s1 and s0: the variance of that request.
+
+    Examples
+    --------
+    >>> from dirichletgp import LabelTransform
+    >>> transform = LabelTransform.dirichlet(0.01)
+    >>> round(transform.separation, 3), round(transform.noise_in, 3), round(transform.noise_out, 3)
+    (6.579, 0.688, 4.615)
     """
 
     target_in: float

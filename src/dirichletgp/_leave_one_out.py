@@ -15,6 +15,20 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
 
+def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array:
+    """H = w u q of each row in each regression, for precisions w u and quadratic forms q, all of shape (n, C).
+
+    Exactly, h <= w u s2 / (1 + w u s2) < 1; rounding must not push it past.
+    """
+    limit = precision * prior_variance
+    return np.minimum(precision * quadratic, limit / (1.0 + limit))
+
+
+def mean_without_row(mean: Array, target: Array, h: Array) -> Array:
+    """k^' beta_c without the row's own contribution; means, targets and leverages of shape (n, C)."""
+    return (mean - h * target) / (1.0 - h)
+
+
 def leave_one_out_latent(
     posterior: Posterior, vectors: Array, codes: Integers, weights: Array | None
 ) -> tuple[Array, Array]:
@@ -39,9 +53,6 @@ def leave_one_out_latent(
     target = np.where(inside, r1, r0)
 
     quadratic = posterior.explained(vectors)
-    # Exactly, h <= w u s2 / (1 + w u s2) < 1; rounding must not push it past.
-    limit = precision * posterior.variance
-    leverage = np.minimum(precision * quadratic, limit / (1.0 + limit))
-    mean = (vectors @ posterior.coefficients.T - leverage * target) / (1.0 - leverage) + posterior.offsets
-    variance = posterior.unexplained(vectors)[:, None] + quadratic / (1.0 - leverage)
-    return mean, variance
+    h = leverage(precision, quadratic, posterior.variance)
+    mean = mean_without_row(vectors @ posterior.coefficients.T, target, h) + posterior.offsets
+    return mean, posterior.unexplained(vectors)[:, None] + quadratic / (1.0 - h)

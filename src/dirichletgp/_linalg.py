@@ -95,40 +95,33 @@ def _strictly_upper(m: int) -> NDArray[np.bool_]:
     return np.triu(np.ones((m, m), dtype=bool), 1)
 
 
+def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
+    """Solve with a triangle in place; `side` and `transposed` as Fortran sees them, which is transposed."""
+    _check(lower, matrix)
+    n, m = matrix.shape
+    if n:
+        _call(_dtrsm, side, "U", transposed, "N", m, n, 1.0, lower, len(lower), matrix, m)
+    return matrix
+
+
 def solve_rows(lower: Array, rows: Array) -> Array:
     """``rows @ inv(lower).T``, in place: whitens each row when `lower` is the factor of its covariance."""
-    _check(lower, rows)
-    n, m = rows.shape
-    if n:
-        _call(_dtrsm, "L", "U", "T", "N", m, n, 1.0, lower, m, rows, m)
-    return rows
+    return _solve(lower, rows, "L", "T")
 
 
 def solve_rows_transposed(lower: Array, rows: Array) -> Array:
     """``rows @ inv(lower)``, in place: the pull-back of `solve_rows`."""
-    _check(lower, rows)
-    n, m = rows.shape
-    if n:
-        _call(_dtrsm, "L", "U", "N", "N", m, n, 1.0, lower, m, rows, m)
-    return rows
+    return _solve(lower, rows, "L", "N")
 
 
 def solve_columns(lower: Array, columns: Array) -> Array:
     """``inv(lower) @ columns``, in place."""
-    _check(lower, columns)
-    n, m = columns.shape
-    if n:
-        _call(_dtrsm, "R", "U", "N", "N", m, n, 1.0, lower, n, columns, m)
-    return columns
+    return _solve(lower, columns, "R", "N")
 
 
 def solve_columns_transposed(lower: Array, columns: Array) -> Array:
     """``inv(lower).T @ columns``, in place."""
-    _check(lower, columns)
-    n, m = columns.shape
-    if n:
-        _call(_dtrsm, "R", "U", "T", "N", m, n, 1.0, lower, n, columns, m)
-    return columns
+    return _solve(lower, columns, "R", "T")
 
 
 def whitened(lower: Array, gram: Array) -> Array:

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ._kernels import Kernel
 from ._labels import LabelTransform
-from ._linalg import cholesky, symmetrise
-from ._objective import points_covariance
-from ._posterior import Basis, Posterior
+from ._linalg import symmetrise
+from ._posterior import Basis, Posterior, make_basis
 from ._statistics import ClassStatistics
 from ._workers import Workers
 
@@ -50,8 +49,16 @@ class Model:
     @cached_property
     def posterior(self) -> Posterior:
         """The solved regressions."""
-        with Workers(None) as workers:
-            return Posterior.from_statistics(self.statistics, self.kernel.variance, self.transform, self.prior, workers)
+        with Workers(1) as workers:
+            return self._solve(workers)
+
+    def solved(self, workers: Workers) -> "Model":
+        """The model with its posterior solved, by the threads at hand."""
+        self.__dict__["posterior"] = self._solve(workers)
+        return self
+
+    def _solve(self, workers: Workers) -> Posterior:
+        return Posterior.from_statistics(self.statistics, self.kernel.variance, self.transform, self.prior, workers)
 
     def latent(self, rows: Array) -> tuple[Array, Array]:
         """Latent mean and variance (n, C) of scaled rows (n, D): the third function that touches rows."""
@@ -72,8 +79,3 @@ class Model:
         for gram in grams:
             symmetrise(gram)
         vars(self).update(state, statistics=ClassStatistics(counts, sums, grams))
-
-
-def make_basis(kernel: Kernel, points: Array, jitter: float) -> Basis:
-    """The whitened basis; `numpy.linalg.LinAlgError` if K_mm + jitter cannot be factored."""
-    return Basis(kernel, points, cholesky(points_covariance(kernel, points, jitter)))

@@ -14,18 +14,11 @@ from ._bound import BoundDerivatives, bound_and_derivatives
 from ._kernels import Kernel, KernelGradient
 from ._labels import LabelTransform
 from ._linalg import cholesky
+from ._posterior import points_covariance
 from ._statistics import RowStatistics
 from ._workers import Workers
 
 Array = NDArray[np.float64]
-
-
-def points_covariance(kernel: Kernel, points: Array, jitter: float) -> Array:
-    """K_mm + jitter, with the jitter relative to the kernel's variance."""
-    covariance = kernel.values(points, points)
-    covariance = 0.5 * (covariance + covariance.T)
-    covariance.flat[:: len(points) + 1] = kernel.variance * (1.0 + jitter)
-    return covariance
 
 
 @dataclass(frozen=True)

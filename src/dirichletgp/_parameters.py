@@ -1,5 +1,7 @@
 """Checks of the estimator's arguments, each with an error that says what was got and what to do."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -8,13 +10,33 @@ from numpy.typing import NDArray
 
 from ._inducing import INDUCING
 from ._kernels import KERNELS
-from ._training import Settings
 
 Array = NDArray[np.float64]
 
 LABEL_TRANSFORMS = ("learned", "dirichlet")
 ALPHA_RULES = ("auto", "training")
 _DEFAULT_POINTS = 1_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the schedule needs to know of an estimator's parameters, already checked."""
+
+    family: str
+    ard: bool
+    lengthscale: float | Array | None
+    variance: float | None
+    n_inducing: int
+    inducing: str | Array
+    optimize_inducing: bool
+    label_transform: str
+    alpha_epsilon: float | str
+    max_iter: int
+    n_subsample: int | None
+
+    def with_points(self, points: Array) -> "Settings":
+        """The same settings with given inducing points, scaled."""
+        return replace(self, inducing=points)
 
 
 def check_settings(estimator: Any, n_features: int, n_classes: int) -> Settings:
@@ -102,13 +124,41 @@ def class_prior(prior: Any, class_weights: Array) -> Array:
             weights = np.maximum(class_weights, floor)
             return np.asarray(weights / weights.sum())
     else:
-        given = np.asarray(prior, dtype=np.float64)
+        given = _numbers(prior)
         if given.shape == (n_classes,) and np.all(given > 0) and np.all(np.isfinite(given)):
             return np.asarray(given / given.sum())
     raise ValueError(
         f"class_prior={prior!r} is not valid; pass 'empirical', 'uniform', or {n_classes} positive numbers, "
         "one per class in the order of classes_."
     )
+
+
+def class_factors(class_weight: Any, classes: NDArray[Any], totals: Array) -> Array | None:
+    """Weight of each class (C,) from the `class_weight` argument and the total sample weight of each class."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(totals.sum() / (len(totals) * totals))
+    if isinstance(class_weight, Mapping):
+        unknown = [label for label in class_weight if label not in classes]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {unknown[:5]}, which are not among the labels; classes are {classes}."
+            )
+        factors = _numbers([class_weight.get(label, 1.0) for label in classes.tolist()])
+        if factors.shape == classes.shape and np.all((factors > 0) & np.isfinite(factors)):
+            return factors
+    raise ValueError(
+        f"class_weight={class_weight!r} is not valid; pass None, 'balanced', or a dict from labels to positive numbers."
+    )
+
+
+def _numbers(value: Any) -> Array:
+    """An array of numbers, or an empty one for what cannot be read as such."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def _choice(name: str, value: Any, options: tuple[str, ...]) -> str:
@@ -124,9 +174,9 @@ def _alpha(value: Any) -> float | str:
 
 
 def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None:
-    if value is None or np.ndim(value) == 0:
+    if value is None or isinstance(value, Real):
         return None if value is None else positive("lengthscale", value)
-    given = np.asarray(value, dtype=np.float64)
+    given = _numbers(value)
     if not ard or given.shape != (n_features,) or not np.all((given > 0) & np.isfinite(given)):
         raise ValueError(
             f"lengthscale={value!r} is not valid; pass None, a positive number, or (with ard=True) {n_features} "
@@ -138,7 +188,7 @@ def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None
 def _inducing(value: Any) -> str | Array:
     if isinstance(value, str):
         return _choice("inducing", value, INDUCING)
-    points = np.asarray(value, dtype=np.float64)
+    points = _numbers(value)
     if points.ndim != 2 or len(points) == 0 or not np.all(np.isfinite(points)):
         raise ValueError(
             f"inducing is an array of shape {points.shape}; pass one of {INDUCING}, or a finite array with one "

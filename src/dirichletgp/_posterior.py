@@ -41,6 +41,19 @@ class Basis:
         return solve_rows(self.factor, self.kernel.values(rows, self.points))
 
 
+def points_covariance(kernel: Kernel, points: Array, jitter: float) -> Array:
+    """K_mm + jitter, with the jitter relative to the kernel's variance."""
+    covariance = kernel.values(points, points)
+    covariance = 0.5 * (covariance + covariance.T)
+    covariance.flat[:: len(points) + 1] = kernel.variance * (1.0 + jitter)
+    return covariance
+
+
+def make_basis(kernel: Kernel, points: Array, jitter: float) -> Basis:
+    """The whitened basis; `numpy.linalg.LinAlgError` if K_mm + jitter cannot be factored."""
+    return Basis(kernel, points, cholesky(points_covariance(kernel, points, jitter)))
+
+
 @dataclass(frozen=True)
 class Posterior:
     """C Gaussian posteriors over M whitened coefficients.

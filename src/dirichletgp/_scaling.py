@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
@@ -17,6 +18,7 @@ Array = NDArray[np.float64]
 
 SCALERS = ("quantile", "standard", "minmax")
 _RANKED_ROWS = 100_000
+_FARTHEST = 1e300  # widths beyond the training range: the score stays finite
 
 
 class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -57,8 +59,9 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         weights = sample_weights(sample_weight, len(rows))
         if weights is None:
             weights = np.ones(len(rows))
-        kept = weights > 0
-        columns = [_knots_and_scores(column, weights[kept], self.n_knots) for column in rows[kept].T]
+        if not np.all(weights > 0):
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        columns = [_knots_and_scores(column, weights, self.n_knots) for column in rows.T]
         self.knots_ = [knots for knots, _ in columns]
         self.scores_ = [scores for _, scores in columns]
         self.widths_ = np.array([_central_half_width(*column) for column in columns])
@@ -83,8 +86,9 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             out[:, j] = np.interp(column, knots, scores)
             if width > 0:
                 above, below = column > knots[-1], column < knots[0]
-                out[above, j] += np.log1p((column[above] - knots[-1]) / width)
-                out[below, j] -= np.log1p((knots[0] - column[below]) / width)
+                with np.errstate(over="ignore"):
+                    out[above, j] += np.log1p(np.minimum((column[above] - knots[-1]) / width, _FARTHEST))
+                    out[below, j] -= np.log1p(np.minimum((knots[0] - column[below]) / width, _FARTHEST))
         return out
 
 
@@ -105,8 +109,8 @@ def _central_half_width(knots: Array, scores: Array) -> float:
     return float(high - low if high > low else knots[-1] - knots[0]) / 2
 
 
-def fit_scaler(scaler: Any, X: Array, sample_weight: Array | None, rng: np.random.RandomState) -> Any:
-    """A fitted transformer for the `scaler` argument, in memory that does not grow with the rows."""
+def fit_scaler(scaler: Any, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState) -> Any:
+    """A fitted transformer for the `scaler` argument; the built-in ones need no memory that grows with the rows."""
     made = make_scaler(scaler)
     if isinstance(made, NormalScores):
         if len(X) > _RANKED_ROWS:
@@ -115,7 +119,10 @@ def fit_scaler(scaler: Any, X: Array, sample_weight: Array | None, rng: np.rando
             sample_weight = None if sample_weight is None else sample_weight[positions]
         return made.fit(X, sample_weight=sample_weight)
     if not isinstance(scaler, str):
-        return made.fit(X)
+        made.fit(X, y)
+        if issparse(made.transform(X[:1])):
+            raise ValueError(f"scaler={scaler!r} gives sparse rows; pass a transformer with dense output.")
+        return made
     for rows in row_slices(len(X), 10_000):
         if scaler == "standard" and sample_weight is not None:
             made.partial_fit(X[rows], sample_weight=sample_weight[rows])

@@ -11,7 +11,7 @@
 Small problems (no more rows than points) go the same way with the rows themselves as points: the exact model.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,9 +26,10 @@ from ._kernels import Kernel
 from ._label_search import LabelSearch, scoring_rows
 from ._labels import LabelTransform
 from ._leave_one_out import leave_one_out_latent
-from ._model import Model, make_basis
+from ._model import Model
 from ._objective import Objective
-from ._posterior import Basis, Posterior
+from ._parameters import Settings
+from ._posterior import Basis, Posterior, make_basis
 from ._probabilities import log_probability_of
 from ._progress import Progress
 from ._statistics import ClassStatistics
@@ -40,34 +41,13 @@ Integers = NDArray[np.intp]
 FEW_POINTS = 400
 # Rows of a sample that stands for all of them: to place points, and to score label transforms with some of it.
 _POOL_ROWS = 20_000
-# An evaluation of the bound touches as many rows as keep n M^2 near this, but never fewer than _FEWEST_ROWS.
-_ROW_BUDGET, _FEWEST_ROWS = 2e9, 4_000
+# An evaluation of the bound touches as many rows as keep n M^2 near this, within limits.
+_ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 2e9, 4_000, 50_000
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets entirely wrong.
 _SURPRISE_FLOOR = 0.05
 # With more classes than this the M-sized work per class counts, and a sample is made smaller for it.
 _MANY_CLASSES = 8
 _FIRST_ALPHA = 0.01
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the schedule needs to know of an estimator's parameters, already checked."""
-
-    family: str
-    ard: bool
-    lengthscale: float | Array | None
-    variance: float | None
-    n_inducing: int
-    inducing: str | Array
-    optimize_inducing: bool
-    label_transform: str
-    alpha_epsilon: float | str
-    max_iter: int
-    n_subsample: int | None
-
-    def with_points(self, points: Array) -> "Settings":
-        """The same settings with given inducing points, scaled."""
-        return replace(self, inducing=points)
 
 
 class Trained(NamedTuple):
@@ -113,7 +93,7 @@ class Trainer:
         state = self._start()
         if settings.max_iter > 0:
             state = self._optimise(state, settings.max_iter)
-            state = self._choose_alpha(state)
+        state = self._choose_alpha(state)
         if len(state.points) < self._n_points:
             state = self._place_points(state)
             if settings.max_iter > 0:
@@ -169,7 +149,8 @@ class Trainer:
         n_points, n_classes = len(state.points), len(self.prior)
         size = self.settings.n_subsample
         if size is None:
-            size = int(max(_FEWEST_ROWS, _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / n_classes)))
+            wanted = _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / n_classes)
+            size = int(np.clip(wanted, _FEWEST_ROWS, _MOST_ROWS))
         sample = self.rows.take(self.rows.stratified_sample(size, self.rng))
         with self.progress.stage(f"kernel: {n_points} points, {len(sample)} rows"):
             while True:
@@ -181,7 +162,7 @@ class Trainer:
                     found = search.run(max_iter)
                     break
                 except np.linalg.LinAlgError:
-                    state = more_jitter(search.best)
+                    state = more_jitter(replace(search.best, n_iter=state.n_iter + search.n_evaluations))
             self.progress.note(f"{search.n_evaluations} evaluations")
         return found
 
@@ -194,9 +175,10 @@ class Trainer:
             statistics = ClassStatistics.accumulate(self.pool, basis.vectors, len(basis.points), self.workers)
             alpha = self._search(basis, statistics, self._leave_out).best_alpha()
             self.progress.note(f"{alpha:g}")
-        if alpha == state.alpha_epsilon:
-            return state
-        return self._optimise(replace(state, alpha_epsilon=alpha), max(1, self.settings.max_iter // 4))
+        changed = replace(state, alpha_epsilon=alpha)
+        if alpha == state.alpha_epsilon or self.settings.max_iter == 0:
+            return changed
+        return self._optimise(changed, max(1, self.settings.max_iter // 4))
 
     def _place_points(self, state: State) -> State:
         """All inducing points: the user's, or placed with the kernel of the first stage."""
@@ -204,7 +186,10 @@ class Trainer:
         if not isinstance(settings.inducing, str):
             return replace(state, points=settings.inducing)
         with self.progress.stage(f"{self._n_points} inducing points"):
-            candidates = self._candidates(self._surprise(state) + _SURPRISE_FLOOR)
+            importance = np.ones(len(self.pool))
+            if settings.inducing == "kmeans":
+                importance = self._surprise(state) + _SURPRISE_FLOOR
+            candidates = self._candidates(importance)
             points = choose_points(settings.inducing, *candidates, self._n_points, state.kernel, self.rng)
         return replace(state, points=points)
 
@@ -245,6 +230,7 @@ class Trainer:
             dirichlet = self._posterior(statistics, state.kernel, LabelTransform.dirichlet(alpha))
             bound = collapsed_bound(statistics, dirichlet)
             model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior)
+            model.solved(self.workers)
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
         return Trained(model, alpha, bound, state.n_iter)

@@ -8,8 +8,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import cache
+from numbers import Integral
+from threading import Lock
 from types import TracebackType
 from typing import TypeVar
 
@@ -25,6 +26,31 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _OneBlasThread:
+    """Holds BLAS to one thread while any pool is open.
+
+    The limit belongs to the process: the first pool to open sets it, the last one to close takes it back.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._open = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._open += 1
+            if self._open == 1:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._open -= 1
+            if self._open == 0:
+                self._limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
 def effective_threads(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` asks for.
 
@@ -35,11 +61,11 @@ def effective_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         libraries = _controller().select(user_api="blas").info()
         return min(cores, max((library["num_threads"] for library in libraries), default=cores))
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 is not valid; pass None, a positive number of threads, or -1 for all cores.")
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r} is not valid; pass None, a number of threads, or -1 for all cores.")
     if n_jobs < 0:
-        return max(1, cores + 1 + n_jobs)
-    return n_jobs
+        return max(1, cores + 1 + int(n_jobs))
+    return int(n_jobs)
 
 
 class Workers:
@@ -54,11 +80,10 @@ class Workers:
 
     def __init__(self, n_jobs: int | None = None):
         self.n_threads = effective_threads(n_jobs)
-        self._exit = ExitStack()
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> "Workers":
-        self._exit.enter_context(_controller().limit(limits={"blas": 1, "openmp": self.n_threads}))
+        _one_blas_thread.__enter__()
         if self.n_threads > 1:
             self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="dirichletgp")
         return self
@@ -72,7 +97,7 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
-        self._exit.close()
+        _one_blas_thread.__exit__()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Results in the order of `items`, with few enough under way that waiting ones need no memory."""

@@ -119,72 +119,107 @@ def bound_and_derivatives(
     prior : ndarray of shape (C,)
     workers : Workers
     """
-    n_classes, n_points = statistics.sums.shape
+    solution = _solve(statistics, factor, transform, prior, workers)
+    quadratic = solution.log_determinants - float(np.vdot(solution.b, solution.beta))
+    trace = float(np.trace(solution.total))
+    value = _assemble(statistics.counts, transform, prior, variance, quadratic, trace)
+    return _derivatives(value, solution, statistics, factor, transform, prior, workers)
+
+
+class _Solution(NamedTuple):
+    """The C regressions, solved in the whitened basis."""
+
+    total: Array  # G^
+    b: Array
+    beta: Array
+    log_determinants: float  # sum_c log|B_c|
+    grams: dict[int, _GramClass]
+    rows: dict[int, _RowClass]
+    base_factor: Array  # R, and
+    row_factor: Array  # L R; both empty if no class is kept as rows
+
+
+def _solve(
+    statistics: RowStatistics, factor: Array, transform: LabelTransform, prior: Array, workers: Workers
+) -> _Solution:
+    u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
+    r1, r0 = transform.residuals(prior)
+    sums = solve_rows(factor, statistics.sums.copy())
+    b = (u1 * r1)[:, None] * sums + (u0 * r0)[:, None] * (sums.sum(axis=0) - sums)
+
+    whitened_grams = list(workers.map(lambda gram: whitened(factor, gram), statistics.grams.values()))
+    total = sum(whitened_grams, np.zeros(factor.shape))
+    if statistics.rows:
+        total += whitened_in_parallel(factor, statistics.pooled, workers.map)
+    base = _plus_identity(u0 * total)
+
+    def solve_gram_class(k: int, gram: Array) -> _GramClass:
+        return _solve_gram_class(base, (u1 - u0) * gram, b[k])
+
+    gram_classes = workers.map(lambda pair: solve_gram_class(*pair), zip(statistics.grams, whitened_grams, strict=True))
+    grams = dict(zip(statistics.grams, gram_classes, strict=True))
+    rows: dict[int, _RowClass] = {}
+    base_factor = row_factor = np.empty((0, 0))
+    if statistics.rows:
+        base_factor = cholesky(base)
+        row_factor = product(factor, base_factor, workers.map)
+
+        def solve_row_class(k: int) -> _RowClass:
+            return _solve_row_class(statistics.rows[k], u1 - u0, base_factor, row_factor, b[k])
+
+        rows = dict(zip(statistics.rows, workers.map(solve_row_class, statistics.rows), strict=True))
+    parts: dict[int, _GramClass | _RowClass] = {**grams, **rows}
+    beta = np.stack([parts[k].beta for k in range(len(b))])
+    log_determinants = sum(part.log_determinant for part in parts.values())
+    return _Solution(total, b, beta, log_determinants, grams, rows, base_factor, row_factor)
+
+
+def _derivatives(
+    value: float,
+    solution: _Solution,
+    statistics: RowStatistics,
+    factor: Array,
+    transform: LabelTransform,
+    prior: Array,
+    workers: Workers,
+) -> BoundDerivatives:
     u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
     d = u1 - u0
     r1, r0 = transform.residuals(prior)
-
-    sums = solve_rows(factor, statistics.sums.copy())
-    b = (u1 * r1)[:, None] * sums + (u0 * r0)[:, None] * (sums.sum(axis=0) - sums)
-    of_grams, of_rows = list(statistics.grams), list(statistics.rows)
-    whitened_grams = list(workers.map(lambda k: whitened(factor, statistics.grams[k]), of_grams))
-    total = sum(whitened_grams, np.zeros((n_points, n_points)))
-    if of_rows:
-        total += whitened_in_parallel(factor, statistics.pooled, workers.map)
-    base = _plus_identity(u0 * total)
-    gram_classes = list(
-        workers.map(
-            lambda pair: _solve_gram_class(base, d * pair[1], b[pair[0]]),
-            zip(of_grams, whitened_grams, strict=True),
-        )
-    )
-    row_classes: list[_RowClass] = []
-    if of_rows:
-        base_factor = cholesky(base)
-        row_factor = product(factor, base_factor, workers.map)  # L R, which takes kernel vectors to rows of F~
-        row_classes = list(
-            workers.map(lambda k: _solve_row_class(statistics.rows[k], d, base_factor, row_factor, b[k]), of_rows)
-        )
-
-    solved: list[_GramClass | _RowClass] = [*gram_classes, *row_classes]
-    beta = np.empty_like(b)
-    beta[of_grams + of_rows] = [part.beta for part in solved]
-    quadratic = sum(part.log_determinant for part in solved) - float(np.vdot(b, beta))
-    value = _assemble(statistics.counts, transform, prior, variance, quadratic, float(np.trace(total)))
+    n_classes, beta, total = len(prior), solution.beta, solution.total
 
     # sum_c P_c, whitened: I - B_c^-1 must be formed before it is pulled back, or its small part drowns in K_mm^-1.
     p_sum = _plus_identity(-beta.T @ beta, n_classes)
-    for part in gram_classes:
+    for part in solution.grams.values():
         p_sum -= part.inverse
-    if of_rows:
+    if solution.rows:
         # sum_c B_c^-1 = R^-T (C_rows I - d sum_c F~_c' E_c F~_c) R^-1 over the classes kept as rows
-        pooled = symmetrise(-d * _sum_of_grams([part.half for part in row_classes], workers))
-        p_sum -= pulled_back_in_parallel(base_factor, _plus_identity(pooled, len(of_rows)), workers.map)
+        pooled = symmetrise(-d * _sum_of_grams([part.half for part in solution.rows.values()], workers))
+        p_sum -= pulled_back_in_parallel(solution.base_factor, _plus_identity(pooled, len(solution.rows)), workers.map)
     p_sum *= 0.5
     shared = _plus_identity(2.0 * u0 * p_sum, d)
     through_kernel = p_sum - 0.5 * (n_classes * u0 + d) * total
 
     # Back in the basis of the kernel vectors, X becomes L^-T X L^-1.
-    def of_gram_class(k: int, part: _GramClass) -> Array:
-        return pulled_back(factor, shared - d * (part.inverse + np.outer(beta[k], beta[k])))
+    def matrix(k: int) -> Array:
+        return pulled_back(factor, shared - d * (solution.grams[k].inverse + np.outer(beta[k], beta[k])))
 
-    matrices = list(workers.map(lambda pair: of_gram_class(*pair), zip(of_grams, gram_classes, strict=True)))
-    beta = solve_rows_transposed(factor, beta)
+    matrices = dict(zip(solution.grams, workers.map(matrix, solution.grams), strict=True))
+    raw_beta = solve_rows_transposed(factor, beta.copy())
 
-    def row_terms(k: int, part: _RowClass) -> Array:
-        terms = solve_rows_transposed(row_factor, part.solved)
-        terms += np.outer(statistics.rows[k] @ beta[k], beta[k])
+    def row_terms(k: int) -> Array:
+        terms = solve_rows_transposed(solution.row_factor, solution.rows[k].solved)
+        terms += np.outer(statistics.rows[k] @ raw_beta[k], raw_beta[k])
         terms *= -d
         return terms
 
-    terms = workers.map(lambda pair: row_terms(*pair), zip(of_rows, row_classes, strict=True))
     precision = float((statistics.counts * d + statistics.counts.sum() * u0).sum())
     return BoundDerivatives(
         value=value,
-        matrices=dict(zip(of_grams, matrices, strict=True)),
-        shared=pulled_back_in_parallel(factor, shared, workers.map) if of_rows else shared,
-        vectors=(u0 * r0) @ beta + (u1 * r1 - u0 * r0)[:, None] * beta,
-        row_terms=dict(zip(of_rows, terms, strict=True)),
+        matrices=matrices,
+        shared=pulled_back_in_parallel(factor, shared, workers.map) if solution.rows else shared,
+        vectors=(u0 * r0) @ raw_beta + (u1 * r1 - u0 * r0)[:, None] * raw_beta,
+        row_terms=dict(zip(solution.rows, workers.map(row_terms, solution.rows), strict=True)),
         points=pulled_back_in_parallel(factor, through_kernel, workers.map),
         variance=-0.5 * precision,
     )

@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from dirichletgp._blocks import ArrayRows
 from dirichletgp._kernels import Kernel
 from dirichletgp._labels import LabelTransform
-from dirichletgp._objective import Objective
+from dirichletgp._objective import DirichletObjective
 
 JITTER = 1e-6
 
@@ -47,7 +47,7 @@ def objective_of(X, codes, workers, alpha_epsilon=0.01):
     """The bound of labelled rows, with the class frequencies as prior."""
     counts = np.bincount(codes)
     rows = ArrayRows(X, codes, None, len(counts))
-    return Objective(rows, LabelTransform.dirichlet(alpha_epsilon), counts / counts.sum(), JITTER, workers)
+    return DirichletObjective(rows, LabelTransform.dirichlet(alpha_epsilon), counts / counts.sum(), JITTER, workers)
 
 
 def letter(n_points, n_rows=None, seed=0):

@@ -1,13 +1,14 @@
 """Bad input gets an error that names the argument; awkward input is handled."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 from sklearn.preprocessing import OneHotEncoder
 
-from dirichletgp import DirichletGPClassifier, _kernel_search, _training
+from dirichletgp import DirichletGPClassifier, _training
 from dirichletgp.metrics import mean_negative_log_likelihood
 
 
@@ -179,10 +180,8 @@ def test_a_class_with_a_single_row(moons):
 
 
 def test_a_kernel_matrix_that_will_not_factor_gets_jitter_and_a_warning(moons, monkeypatch):
-    def almost_no_jitter(kernel, points, alpha_epsilon):
-        return _kernel_search.State(kernel, points, alpha_epsilon, jitter=1e-20)
-
-    monkeypatch.setattr(_training, "State", almost_no_jitter)
+    start = _training.Trainer._start
+    monkeypatch.setattr(_training.Trainer, "_start", lambda self: replace(start(self), jitter=1e-20))
     monkeypatch.setattr(_training, "JITTER", 1e-20)
     with pytest.warns(RuntimeWarning, match="close to singular"):
         classifier = fit(moons, lengthscale=1e4, max_iter=1, n_inducing=60)

@@ -9,7 +9,7 @@ import referee
 from dirichletgp._bound import collapsed_bound
 from dirichletgp._kernels import KERNELS
 from dirichletgp._labels import LabelTransform
-from dirichletgp._objective import Objective
+from dirichletgp._objective import DirichletObjective
 from dirichletgp._posterior import Posterior, make_basis
 from dirichletgp._statistics import ClassStatistics
 
@@ -17,7 +17,7 @@ CLASSES = [2, 3, 12]
 
 
 def objective(p, workers):
-    return Objective(referee.rows_of(p), p.transform, p.prior, p.jitter, workers)
+    return DirichletObjective(referee.rows_of(p), p.transform, p.prior, p.jitter, workers)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

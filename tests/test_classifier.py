@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dirichletgp import DirichletGPClassifier, _training
+from dirichletgp import DirichletGPClassifier, _schedule, _training
 from dirichletgp._kernels import KERNELS
-from dirichletgp._parameters import _default_points
+from dirichletgp._parameters import default_points
 from dirichletgp._workers import effective_threads
 
 
@@ -95,8 +95,8 @@ def test_few_rows_make_the_model_exact():
 
 
 def test_very_many_classes_get_fewer_points_by_default():
-    assert _default_points(2) == _default_points(62) == 1000
-    assert 16 * 1000 * _default_points(1000) ** 2 <= 1e9
+    assert default_points(2) == default_points(62) == 1000
+    assert 16 * 1000 * default_points(1000) ** 2 <= 1e9
 
 
 def test_moving_the_inducing_points_raises_the_bound(moons):
@@ -122,7 +122,7 @@ def test_no_iterations_keep_the_starting_values(moons):
 
 
 def test_a_large_fit_goes_through_both_stages(moons, monkeypatch):
-    monkeypatch.setattr(_training, "FEW_POINTS", 20)
+    monkeypatch.setattr(_schedule, "FEW_POINTS", 20)
     X, y = moons
     classifier = DirichletGPClassifier(n_inducing=60, n_subsample=200, random_state=0).fit(X, y)
     assert classifier.inducing_points_.shape == (60, 2)

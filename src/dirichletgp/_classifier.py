@@ -1,6 +1,7 @@
 """`DirichletGPClassifier`: the estimator, in scikit-learn's manner."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,7 @@ class DirichletGPClassifier(InducingPointClassifier):
             rows = self._training_rows(X, y, sample_weight, rng)
         settings = check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
         if not isinstance(settings.inducing, str):
-            settings = settings.with_points(self._scaled_points(settings.inducing))
+            settings = replace(settings, inducing=self._scaled_points(settings.inducing))
         self.class_prior_ = class_prior(self.class_prior, rows.class_weights)
         with Workers(self.n_jobs) as workers:
             trained = Trainer(rows, self.class_prior_, settings, workers, rng, progress).run()

@@ -2,15 +2,14 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ._kernels import Kernel
-from ._labels import LabelTransform
-from ._objective import Objective
+from ._blocks import ArrayRows
+from ._kernels import Kernel, KernelGradient
 from ._progress import Progress
 
 Array = NDArray[np.float64]
@@ -23,21 +22,43 @@ _LOG_RANGE = 7.0
 
 @dataclass(frozen=True)
 class State:
-    """What the stages hand on to each other."""
+    """What is searched for, and what the stages of a fit hand on to each other.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : ndarray of shape (M, D)
+    noise : float or None
+        Noise variance, of models that learn it.
+    jitter : float
+        Relative to the kernel's variance.
+    n_iter : int
+        Evaluations so far.
+    """
 
     kernel: Kernel
     points: Array
-    alpha_epsilon: float
+    noise: float | None = None
     jitter: float = JITTER
     n_iter: int = 0
 
+
+AnyState = TypeVar("AnyState", bound=State)
+
+
+class Objective(Protocol):
+    """A function of a state to be maximised."""
+
     @property
-    def transform(self) -> LabelTransform:
-        return LabelTransform.dirichlet(self.alpha_epsilon)
+    def rows(self) -> ArrayRows:
+        """The rows it is a function of."""
+
+    def evaluate(self, state: Any) -> tuple[float, KernelGradient, float]:
+        """Its value, and its gradient with respect to kernel and points, and to log noise."""
 
 
 class KernelSearch:
-    """Maximises the bound over log lengthscales, log variance and, if wanted, the points."""
+    """Maximises an objective over log lengthscales, log variance, log noise and points, as far as wanted."""
 
     def __init__(self, objective: Objective, state: State, ard: bool, move_points: bool, progress: Progress):
         self.objective, self.state, self.progress = objective, state, progress
@@ -46,48 +67,48 @@ class KernelSearch:
 
     def run(self, max_iter: int) -> State:
         """The best state found."""
-        start = self._pack(self.state.kernel.lengthscale, np.log(self.state.kernel.variance), self.state.points)
-        n_hyper = len(start) - self.move_points * self.state.points.size
-        around = [(value - _LOG_RANGE, value + _LOG_RANGE) for value in start[:n_hyper]]
-        anywhere = [(None, None)] * (len(start) - n_hyper)
+        start = self._pack(self.state)
+        n_logs = len(start) - self.move_points * self.state.points.size
+        around = [(value - _LOG_RANGE, value + _LOG_RANGE) for value in start[:n_logs]]
+        anywhere = [(None, None)] * (len(start) - n_logs)
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 5, "ftol": 1e-7, "gtol": 1e-5}
-        minimize(
-            self._negative_bound,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=around + anywhere,
-            options=options,
-        )
+        minimize(self._loss, start, jac=True, method="L-BFGS-B", bounds=around + anywhere, options=options)
         return replace(self.best, n_iter=self.state.n_iter + self.n_evaluations)
 
-    def _pack(self, lengthscale: Array, log_variance: Any, points: Array) -> Array:
-        logs = np.log(lengthscale if self.ard else lengthscale[:1])
-        return np.concatenate([logs, [log_variance], points.ravel() if self.move_points else []])
+    def _pack(self, state: State) -> Array:
+        logs = [*(state.kernel.lengthscale if self.ard else state.kernel.lengthscale[:1]), state.kernel.variance]
+        if state.noise is not None:
+            logs.append(state.noise)
+        return np.concatenate([np.log(logs), state.points.ravel() if self.move_points else []])
 
     def _unpack(self, vector: Array) -> State:
         n_features = self.state.points.shape[1]
         n_lengthscales = n_features if self.ard else 1
         lengthscale = np.broadcast_to(np.exp(vector[:n_lengthscales]), n_features).copy()
-        kernel = self.state.kernel.with_parameters(lengthscale, float(np.exp(vector[n_lengthscales])))
-        points = self.state.points
+        variance, *rest = vector[n_lengthscales:]
+        noise, points = self.state.noise, self.state.points
+        if noise is not None:
+            noise, *rest = float(np.exp(rest[0])), *rest[1:]
         if self.move_points:
-            points = vector[n_lengthscales + 1 :].reshape(points.shape)
-        return replace(self.state, kernel=kernel, points=points)
+            points = np.array(rest).reshape(points.shape)
+        kernel = self.state.kernel.with_parameters(lengthscale, float(np.exp(variance)))
+        return replace(self.state, kernel=kernel, points=points, noise=noise)
 
-    def _negative_bound(self, vector: Array) -> tuple[float, Array]:
+    def _loss(self, vector: Array) -> tuple[float, Array]:
+        """Minus the objective per row, and its gradient."""
         state, n = self._unpack(vector), float(self.objective.rows.class_weights.sum())
-        value, gradient = self.objective.value_and_gradient(state.kernel, state.points)
+        value, gradient, log_noise = self.objective.evaluate(state)
         self.n_evaluations += 1
         if value > self.best_value:
             self.best, self.best_value = state, value
         self.progress.evaluation(self.n_evaluations, value / n)
         lengthscale = gradient.log_lengthscale if self.ard else gradient.log_lengthscale.sum(keepdims=True)
-        moved = gradient.points.ravel() if self.move_points else np.empty(0)
-        return -value / n, -np.concatenate([lengthscale, [gradient.log_variance], moved]) / n
+        noise = [] if state.noise is None else [log_noise]
+        points = gradient.points.ravel() if self.move_points else np.empty(0)
+        return -value / n, -np.concatenate([lengthscale, [gradient.log_variance], noise, points]) / n
 
 
-def more_jitter(state: State) -> State:
+def more_jitter(state: AnyState) -> AnyState:
     """Ten times the jitter, while that is still a small part of the kernel's variance."""
     if state.jitter >= _LARGEST_JITTER:
         raise np.linalg.LinAlgError(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._blocks import ArrayRows, Run, block_size
 from ._bound import BoundDerivatives, bound_and_derivatives
+from ._kernel_search import State
 from ._kernels import Kernel, KernelGradient
 from ._labels import LabelTransform
 from ._linalg import cholesky
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Objective:
+class DirichletObjective:
     """The collapsed bound of labelled rows.
 
     Attributes
@@ -41,6 +42,10 @@ class Objective:
     jitter: float
     workers: Workers
 
+    def evaluate(self, state: State) -> tuple[float, KernelGradient, float]:
+        """The bound and its gradient; there is no noise to learn."""
+        return *self.value_and_gradient(state.kernel, state.points), 0.0
+
     def value_and_gradient(self, kernel: Kernel, points: Array) -> tuple[float, KernelGradient]:
         """The bound and its gradient with respect to log lengthscales, log variance and points."""
         covariance = points_covariance(kernel, points, self.jitter)
@@ -49,33 +54,37 @@ class Objective:
             self.rows, lambda block: kernel.values(block, points), len(points), self.workers
         )
         bound = bound_and_derivatives(statistics, factor, kernel.variance, self.transform, self.prior, self.workers)
-        gradient = self._gradient_of_rows(bound, kernel, points)
-        return bound.value, gradient.plus(_gradient_of_points(bound, kernel, points, covariance))
-
-    def _gradient_of_rows(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
-        size = block_size(len(points))
-
-        def of_run(run: Run) -> KernelGradient:
-            gradient = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
-            for place, block, weights in self.rows.blocks(run, size):
-                values = kernel.values(block, points)
-                derivative = values @ bound.matrices.get(run.code, bound.shared)
-                derivative += bound.vectors[run.code]
-                if weights is not None:
-                    derivative *= weights[:, None]
-                if run.code in bound.row_terms:
-                    terms = bound.row_terms[run.code][run.start + place.start : run.start + place.stop]
-                    derivative += terms if weights is None else np.sqrt(weights)[:, None] * terms
-                gradient = gradient.plus(kernel.pull_back(block, points, values, derivative))
-            return gradient
-
-        total = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
-        for gradient in self.workers.map(of_run, self.rows.runs()):
-            total = total.plus(gradient)
-        return total
+        gradient = gradient_of_rows(bound, self.rows, kernel, points, self.workers)
+        return bound.value, gradient.plus(gradient_of_points(bound, kernel, points, covariance))
 
 
-def _gradient_of_points(bound: BoundDerivatives, kernel: Kernel, points: Array, covariance: Array) -> KernelGradient:
+def gradient_of_rows(
+    bound: BoundDerivatives, rows: ArrayRows, kernel: Kernel, points: Array, workers: Workers
+) -> KernelGradient:
+    """The part of the gradient that goes through the kernel vectors of the rows: the second pass over them."""
+    size = block_size(len(points))
+
+    def of_run(run: Run) -> KernelGradient:
+        gradient = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
+        for place, block, weights in rows.blocks(run, size):
+            values = kernel.values(block, points)
+            derivative = values @ bound.matrices.get(run.code, bound.shared)
+            derivative += bound.vectors[run.code]
+            if weights is not None:
+                derivative *= weights[:, None]
+            if run.code in bound.row_terms:
+                terms = bound.row_terms[run.code][run.start + place.start : run.start + place.stop]
+                derivative += terms if weights is None else np.sqrt(weights)[:, None] * terms
+            gradient = gradient.plus(kernel.pull_back(block, points, values, derivative))
+        return gradient
+
+    total = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
+    for gradient in workers.map(of_run, rows.runs()):
+        total = total.plus(gradient)
+    return total
+
+
+def gradient_of_points(bound: BoundDerivatives, kernel: Kernel, points: Array, covariance: Array) -> KernelGradient:
     """The part of the gradient that goes through K_mm + jitter, and through s2 by itself."""
     through = kernel.pull_back(points, points, kernel.values(points, points), bound.points.copy())
     return KernelGradient(

@@ -1,7 +1,7 @@
 """Checks of the estimator's arguments, each with an error that says what was got and what to do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,8 +19,8 @@ _DEFAULT_POINTS = 1_000
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What the schedule needs to know of an estimator's parameters, already checked."""
+class KernelSettings:
+    """What every training schedule needs to know of an estimator's parameters, already checked."""
 
     family: str
     ard: bool
@@ -29,44 +29,44 @@ class Settings:
     n_inducing: int
     inducing: str | Array
     optimize_inducing: bool
-    label_transform: str
-    alpha_epsilon: float | str
     max_iter: int
     n_subsample: int | None
 
-    def with_points(self, points: Array) -> "Settings":
-        """The same settings with given inducing points, scaled."""
-        return replace(self, inducing=points)
+
+@dataclass(frozen=True)
+class Settings(KernelSettings):
+    """What the schedule of `DirichletGPClassifier` needs to know besides."""
+
+    label_transform: str
+    alpha_epsilon: float | str
 
 
-def check_settings(estimator: Any, n_features: int, n_classes: int) -> Settings:
-    """The estimator's parameters as the training schedule takes them.
-
-    Parameters
-    ----------
-    estimator : DirichletGPClassifier
-    n_features : int
-        Number of features after scaling.
-    n_classes : int
-    """
-    return Settings(
+def check_kernel_settings(estimator: Any, n_features: int, default_points: int) -> KernelSettings:
+    """The parameters that all estimators have, for `n_features` scaled features."""
+    n_inducing, n_subsample = estimator.n_inducing, estimator.n_subsample
+    return KernelSettings(
         family=_choice("kernel", estimator.kernel, KERNELS),
         ard=bool(estimator.ard),
         lengthscale=_lengthscale(estimator.lengthscale, n_features, estimator.ard),
         variance=None if estimator.variance is None else positive("variance", estimator.variance),
-        n_inducing=_default_points(n_classes)
-        if estimator.n_inducing is None
-        else count("n_inducing", estimator.n_inducing, smallest=1),
+        n_inducing=default_points if n_inducing is None else count("n_inducing", n_inducing, smallest=1),
         inducing=_inducing(estimator.inducing),
         optimize_inducing=bool(estimator.optimize_inducing),
-        label_transform=_choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
-        alpha_epsilon=_alpha(estimator.alpha_epsilon),
         max_iter=count("max_iter", estimator.max_iter, smallest=0),
-        n_subsample=None if estimator.n_subsample is None else count("n_subsample", estimator.n_subsample, smallest=1),
+        n_subsample=None if n_subsample is None else count("n_subsample", n_subsample, smallest=1),
     )
 
 
-def _default_points(n_classes: int) -> int:
+def check_settings(estimator: Any, n_features: int, n_classes: int) -> Settings:
+    """The parameters of a `DirichletGPClassifier`, for `n_features` scaled features."""
+    return Settings(
+        **vars(check_kernel_settings(estimator, n_features, default_points(n_classes))),
+        label_transform=_choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
+        alpha_epsilon=_alpha(estimator.alpha_epsilon),
+    )
+
+
+def default_points(n_classes: int) -> int:
     """How many inducing points by default: fewer when the C Grams and C factors would take more than a gigabyte."""
     return min(_DEFAULT_POINTS, int(np.sqrt(1e9 / (16 * n_classes))))
 

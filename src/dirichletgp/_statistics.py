@@ -28,16 +28,18 @@ _POOLED = -1
 
 @dataclass(frozen=True)
 class ClassStatistics:
-    """The sums n (C,), S (C, M) and G (C, M, M) of whitened kernel vectors."""
+    """The sums n (C,), S (C, M) and G (C, M, M) of whitened kernel vectors; or G (1, M, M), pooled over classes."""
 
     counts: Array
     sums: Array
     grams: Array
 
     @classmethod
-    def accumulate(cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers) -> "ClassStatistics":
+    def accumulate(
+        cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers, pooled: bool = False
+    ) -> "ClassStatistics":
         """One pass over the rows; `features` maps scaled rows (m, D) to their vectors (m, M)."""
-        total = cls.empty(rows.n_classes, n_points)
+        total = cls.empty(rows.n_classes, n_points, pooled)
         size = block_size(n_points)
 
         def of_run(run: Run) -> tuple[int, float, Array, Array]:
@@ -50,16 +52,17 @@ class ClassStatistics:
         for code, count, run_sum, gram in workers.map(of_run, rows.runs()):
             total.counts[code] += count
             total.sums[code] += run_sum
-            total.grams[code] += gram
+            total.grams[0 if pooled else code] += gram
         return total
 
     @classmethod
-    def empty(cls, n_classes: int, n_points: int) -> "ClassStatistics":
+    def empty(cls, n_classes: int, n_points: int, pooled: bool = False) -> "ClassStatistics":
         """The statistics of no rows."""
+        n_grams = 1 if pooled else n_classes
         return cls(
             np.zeros(n_classes),
             np.zeros((n_classes, n_points)),
-            np.zeros((n_classes, n_points, n_points)),
+            np.zeros((n_grams, n_points, n_points)),
         )
 
     def __add__(self, other: "ClassStatistics") -> "ClassStatistics":

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dirichletgp import DirichletGPClassifier
+from dirichletgp import DirichletGPClassifier, GPRegressionClassifier
 from dirichletgp._scaling import NormalScores
 
 
@@ -11,6 +11,7 @@ from dirichletgp._scaling import NormalScores
         DirichletGPClassifier(),
         DirichletGPClassifier(label_transform="dirichlet", scaler="standard", kernel="matern32", ard=False),
         DirichletGPClassifier(n_inducing=10, inducing="rpcholesky", alpha_epsilon=0.05),
+        GPRegressionClassifier(),
         NormalScores(),
     ]
 )

@@ -6,5 +6,6 @@
 from ._classifier import DirichletGPClassifier
 from ._labels import LabelTransform
 from ._version import __version__
+from .baselines import GPRegressionClassifier
 
-__all__ = ["DirichletGPClassifier", "LabelTransform", "__version__"]
+__all__ = ["DirichletGPClassifier", "GPRegressionClassifier", "LabelTransform", "__version__"]

@@ -103,24 +103,33 @@ class ArrayRows:
         rows = np.asarray(self.X[positions], dtype=np.float64)
         return rows if self.scale is None else self.scale(rows)
 
+    @property
+    def raw(self) -> Array:
+        """All rows as they were given, not scaled, of shape (n, D)."""
+        return self.X
+
+    def part(self, positions: Integers) -> "ArrayRows":
+        """The rows at some positions, not scaled yet."""
+        weights = None if self.weights is None else self.weights[positions]
+        return ArrayRows(self.X[positions], self.codes[positions], weights, self.n_classes, self.scale)
+
     def take(self, positions: Integers) -> "ArrayRows":
         """The rows at some positions, scaled now and kept in memory."""
         weights = None if self.weights is None else self.weights[positions]
         return ArrayRows(self._scaled(positions), self.codes[positions], weights, self.n_classes)
 
     def merged(self) -> "ArrayRows":
-        """Identical rows of the same class as one row with their total weight.
+        """Identical rows of the same class as one row with their total weight, in a canonical order.
 
         The likelihood is the same either way; leaving one out is not. A copy of a row left in would
         give its label away, and a weight must mean the same as a repetition.
         """
         keys = np.column_stack([self.codes, self.X])
         distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
-        if len(distinct) == len(self):
-            return self
         weights = np.bincount(inverse.ravel(), self.weights).astype(np.float64)
         codes = distinct[:, 0].astype(np.intp)
-        return ArrayRows(np.ascontiguousarray(distinct[:, 1:]), codes, weights, self.n_classes)
+        own = None if np.all(weights == 1.0) else weights
+        return ArrayRows(np.ascontiguousarray(distinct[:, 1:]), codes, own, self.n_classes)
 
     def stratified_sample(self, size: int, rng: np.random.RandomState) -> Integers:
         """Sorted positions of a random sample with the class proportions of all rows and at least one row of each."""

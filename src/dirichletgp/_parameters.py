@@ -45,7 +45,7 @@ def check_kernel_settings(estimator: Any, n_features: int, default_points: int) 
     """The parameters that all estimators have, for `n_features` scaled features."""
     n_inducing, n_subsample = estimator.n_inducing, estimator.n_subsample
     return KernelSettings(
-        family=_choice("kernel", estimator.kernel, KERNELS),
+        family=choice("kernel", estimator.kernel, KERNELS),
         ard=bool(estimator.ard),
         lengthscale=_lengthscale(estimator.lengthscale, n_features, estimator.ard),
         variance=None if estimator.variance is None else positive("variance", estimator.variance),
@@ -61,7 +61,7 @@ def check_settings(estimator: Any, n_features: int, n_classes: int) -> Settings:
     """The parameters of a `DirichletGPClassifier`, for `n_features` scaled features."""
     return Settings(
         **vars(check_kernel_settings(estimator, n_features, default_points(n_classes))),
-        label_transform=_choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
+        label_transform=choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
         alpha_epsilon=_alpha(estimator.alpha_epsilon),
     )
 
@@ -161,7 +161,8 @@ def _numbers(value: Any) -> Array:
         return np.empty(0)
 
 
-def _choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """One of a few words."""
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name}={value!r} is not known; pass one of {options}.")
     return value
@@ -169,7 +170,7 @@ def _choice(name: str, value: Any, options: tuple[str, ...]) -> str:
 
 def _alpha(value: Any) -> float | str:
     if isinstance(value, str):
-        return _choice("alpha_epsilon", value, ALPHA_RULES)
+        return choice("alpha_epsilon", value, ALPHA_RULES)
     return positive("alpha_epsilon", value)
 
 
@@ -187,7 +188,7 @@ def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None
 
 def _inducing(value: Any) -> str | Array:
     if isinstance(value, str):
-        return _choice("inducing", value, INDUCING)
+        return choice("inducing", value, INDUCING)
     points = _numbers(value)
     if points.ndim != 2 or len(points) == 0 or not np.all(np.isfinite(points)):
         raise ValueError(

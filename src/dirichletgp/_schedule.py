@@ -112,7 +112,8 @@ class Schedule:
         if size is None:
             wanted = _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / self.rows.n_classes)
             size = int(np.clip(wanted, _FEWEST_ROWS, _MOST_ROWS))
-        sample = self.rows.take(self.rows.stratified_sample(size, self.rng))
+        # Merged, so that a weight and a repetition take the search along the same path, to the last bit.
+        sample = self.rows.take(self.rows.stratified_sample(size, self.rng)).merged()
         with self.progress.stage(f"kernel: {n_points} points, {len(sample)} rows"):
             while True:
                 objective = self.objective(sample, state)

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from .._blocks import ArrayRows
 from .._bound import BoundDerivatives
-from .._kernels import Kernel, KernelGradient
+from .._kernel_search import State
+from .._kernels import KernelGradient
 from .._linalg import (
     cholesky,
     inverse_from_cholesky,
@@ -101,8 +102,9 @@ class LabelObjective:
     jitter: float
     workers: Workers
 
-    def value_and_gradient(self, kernel: Kernel, points: Array, noise: float) -> tuple[float, KernelGradient, float]:
+    def evaluate(self, state: State) -> tuple[float, KernelGradient, float]:
         """The bound, its gradient with respect to the kernel and points, and with respect to log noise."""
+        kernel, points, noise = state.kernel, state.points, float(state.noise or 0.0)
         covariance = points_covariance(kernel, points, self.jitter)
         statistics = ClassStatistics.accumulate(
             self.rows, lambda block: kernel.values(block, points), len(points), self.workers, pooled=True

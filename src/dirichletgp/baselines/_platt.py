@@ -1,0 +1,66 @@
+"""Platt scaling of latent scores, by scikit-learn's own tools."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+
+from .._blocks import ArrayRows, Integers
+
+Array = NDArray[np.float64]
+
+HELD_OUT = 0.2
+
+
+class _Scores(ClassifierMixin, BaseEstimator):
+    """A "classifier" whose rows are the scores themselves: what scikit-learn calibrates is then scores, not rows."""
+
+    def fit(self, X: Array, y: NDArray[Any]) -> Self:
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X: Array) -> Array:
+        return X[:, 1] if X.shape[1] == 2 else X
+
+    def predict(self, X: Array) -> NDArray[Any]:
+        return np.asarray(self.classes_[X.argmax(axis=1)])
+
+
+class PlattScaling:
+    """A sigmoid per class, normalised, fitted to held-out scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, C)
+    codes : ndarray of shape (n,)
+        Classes, each of which must occur.
+    weights : ndarray of shape (n,) or None
+    """
+
+    def __init__(self, scores: Array, codes: Integers, weights: Array | None):
+        frozen = FrozenEstimator(_Scores().fit(scores, codes))
+        # The estimator is frozen, so one "fold" of all rows is as good as any, however rare a class is.
+        everything = np.arange(len(scores))
+        self._calibrated = CalibratedClassifierCV(frozen, method="sigmoid", cv=[(everything, everything)])
+        self._calibrated.fit(scores, codes, sample_weight=weights)
+
+    def probabilities(self, scores: Array) -> Array:
+        """Calibrated probabilities (n, C) of scores (n, C)."""
+        return np.asarray(self._calibrated.predict_proba(scores))
+
+
+def hold_out(rows: ArrayRows, rng: np.random.RandomState) -> tuple[Integers, Integers]:
+    """Positions to train with and to calibrate with: 80 % and 20 % of each class, at least one row of each in both.
+
+    A class with a single row is in both.
+    """
+    train, calibrate = [], []
+    for code in range(rows.n_classes):
+        positions = rng.permutation(np.flatnonzero(rows.codes == code))
+        held = max(1, round(HELD_OUT * len(positions)))
+        calibrate.append(positions[:held])
+        train.append(positions[held:] if len(positions) > 1 else positions)
+    return np.sort(np.concatenate(train)), np.sort(np.concatenate(calibrate))

@@ -10,7 +10,7 @@ from dirichletgp._kernel_search import State
 from dirichletgp._posterior import make_basis
 from dirichletgp._statistics import ClassStatistics
 from dirichletgp.baselines._label_bound import LabelObjective
-from dirichletgp.baselines._regression import LabelModel
+from dirichletgp.baselines._label_model import LabelModel
 from dirichletgp.metrics import mean_negative_log_likelihood
 
 
@@ -54,7 +54,7 @@ def test_bound_and_gradient_equal_the_dense_form(n_classes, weighted, workers):
 def test_latent_mean_and_variance_equal_the_dense_form(n_classes, workers):
     p, noise = referee.problem(n_classes, weighted=True), 0.07
     basis = make_basis(p.kernel, p.Z, p.jitter)
-    statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers, pooled=True)
+    statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers, [0] * n_classes)
     mean, variance = LabelModel(p.kernel, p.Z, p.jitter, noise, p.prior, statistics).latent(p.new)
     Kzz = referee.kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(len(p.Z))
     Kxz, Knz = referee.kernel_matrix(p.kernel, p.X, p.Z), referee.kernel_matrix(p.kernel, p.new, p.Z)

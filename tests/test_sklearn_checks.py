@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dirichletgp import DirichletGPClassifier, GPRegressionClassifier
+from dirichletgp import DirichletGPClassifier, GPRegressionClassifier, NystromRidgeClassifier
 from dirichletgp._scaling import NormalScores
 
 
@@ -12,6 +12,8 @@ from dirichletgp._scaling import NormalScores
         DirichletGPClassifier(label_transform="dirichlet", scaler="standard", kernel="matern32", ard=False),
         DirichletGPClassifier(n_inducing=10, inducing="rpcholesky", alpha_epsilon=0.05),
         GPRegressionClassifier(),
+        GPRegressionClassifier(calibration="platt"),
+        NystromRidgeClassifier(),
         NormalScores(),
     ]
 )

@@ -6,6 +6,6 @@
 from ._classifier import DirichletGPClassifier
 from ._labels import LabelTransform
 from ._version import __version__
-from .baselines import GPRegressionClassifier
+from .baselines import GPRegressionClassifier, NystromRidgeClassifier
 
-__all__ = ["DirichletGPClassifier", "GPRegressionClassifier", "LabelTransform", "__version__"]
+__all__ = ["DirichletGPClassifier", "GPRegressionClassifier", "LabelTransform", "NystromRidgeClassifier", "__version__"]

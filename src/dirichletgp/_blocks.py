@@ -16,6 +16,7 @@ Integers = NDArray[np.intp]
 _SMALLEST_RUN, _LARGEST_RUN, _RUNS = 1_024, 16_384, 32
 # A multiple of the heights of all common micro-kernels (4, 6, 8, 12, 16, 24, 48 rows).
 _BLAS_TILE = 96
+_COMPARED_ROWS = 100_000
 
 
 class Run(NamedTuple):
@@ -103,11 +104,6 @@ class ArrayRows:
         rows = np.asarray(self.X[positions], dtype=np.float64)
         return rows if self.scale is None else self.scale(rows)
 
-    @property
-    def raw(self) -> Array:
-        """All rows as they were given, not scaled, of shape (n, D)."""
-        return self.X
-
     def part(self, positions: Integers) -> "ArrayRows":
         """The rows at some positions, not scaled yet."""
         weights = None if self.weights is None else self.weights[positions]
@@ -130,6 +126,16 @@ class ArrayRows:
         codes = distinct[:, 0].astype(np.intp)
         own = None if np.all(weights == 1.0) else weights
         return ArrayRows(np.ascontiguousarray(distinct[:, 1:]), codes, own, self.n_classes)
+
+    def identities(self) -> Integers:
+        """A number for each row, the same for identical rows of a class, in the order of `merged`.
+
+        With very many rows every row has its own: comparing them would take memory that grows with the rows.
+        """
+        if len(self) > _COMPARED_ROWS:
+            return np.arange(len(self))
+        _, inverse = np.unique(np.column_stack([self.codes, self.X]), axis=0, return_inverse=True)
+        return np.asarray(inverse.ravel(), dtype=np.intp)
 
     def stratified_sample(self, size: int, rng: np.random.RandomState) -> Integers:
         """Sorted positions of a random sample with the class proportions of all rows and at least one row of each."""

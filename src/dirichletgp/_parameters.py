@@ -85,6 +85,14 @@ def positive(name: str, value: Any) -> float:
     return float(value)
 
 
+def positive_numbers(name: str, values: Any) -> Array:
+    """One or more finite numbers above zero."""
+    given = _numbers(values)
+    if given.ndim != 1 or len(given) == 0 or not np.all((given > 0) & np.isfinite(given)):
+        raise ValueError(f"{name}={values!r} is not valid; pass a list of finite numbers greater than 0.")
+    return given
+
+
 def fraction(name: str, value: Any) -> float:
     """A number strictly between zero and one."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:

@@ -10,7 +10,7 @@ loses positive definiteness once n / jitter nears 1 / eps. During training the k
 row counts are moderate, and the cheaper order is taken (`RowStatistics`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ _POOLED = -1
 
 @dataclass(frozen=True)
 class ClassStatistics:
-    """The sums n (C,), S (C, M) and G (C, M, M) of whitened kernel vectors; or G (1, M, M), pooled over classes."""
+    """The sums n (C,), S (C, M) and G (C, M, M) of whitened kernel vectors; G may be pooled over classes."""
 
     counts: Array
     sums: Array
@@ -36,10 +36,19 @@ class ClassStatistics:
 
     @classmethod
     def accumulate(
-        cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers, pooled: bool = False
+        cls,
+        rows: ArrayRows,
+        features: Features,
+        n_points: int,
+        workers: Workers,
+        gram_of: Sequence[int] | None = None,
     ) -> "ClassStatistics":
-        """One pass over the rows; `features` maps scaled rows (m, D) to their vectors (m, M)."""
-        total = cls.empty(rows.n_classes, n_points, pooled)
+        """One pass over the rows; `features` maps scaled rows (m, D) to their vectors (m, M).
+
+        `gram_of` names the Gram that each class adds to; by default every class has its own.
+        """
+        gram_of = range(rows.n_classes) if gram_of is None else gram_of
+        total = cls.empty(rows.n_classes, n_points, max(gram_of) + 1)
         size = block_size(n_points)
 
         def of_run(run: Run) -> tuple[int, float, Array, Array]:
@@ -52,13 +61,13 @@ class ClassStatistics:
         for code, count, run_sum, gram in workers.map(of_run, rows.runs()):
             total.counts[code] += count
             total.sums[code] += run_sum
-            total.grams[0 if pooled else code] += gram
+            total.grams[gram_of[code]] += gram
         return total
 
     @classmethod
-    def empty(cls, n_classes: int, n_points: int, pooled: bool = False) -> "ClassStatistics":
+    def empty(cls, n_classes: int, n_points: int, n_grams: int | None = None) -> "ClassStatistics":
         """The statistics of no rows."""
-        n_grams = 1 if pooled else n_classes
+        n_grams = n_classes if n_grams is None else n_grams
         return cls(
             np.zeros(n_classes),
             np.zeros((n_classes, n_points)),

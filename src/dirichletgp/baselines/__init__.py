@@ -1,5 +1,6 @@
 """The rivals of the paper, on the same kernels, blocks and inducing points."""
 
 from ._regression import GPRegressionClassifier
+from ._ridge import NystromRidgeClassifier
 
-__all__ = ["GPRegressionClassifier"]
+__all__ = ["GPRegressionClassifier", "NystromRidgeClassifier"]

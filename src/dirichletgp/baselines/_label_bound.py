@@ -107,7 +107,7 @@ class LabelObjective:
         kernel, points, noise = state.kernel, state.points, float(state.noise or 0.0)
         covariance = points_covariance(kernel, points, self.jitter)
         statistics = ClassStatistics.accumulate(
-            self.rows, lambda block: kernel.values(block, points), len(points), self.workers, pooled=True
+            self.rows, lambda block: kernel.values(block, points), len(points), self.workers, [0] * self.rows.n_classes
         )
         bound, by_log_noise = label_bound(
             statistics, cholesky(covariance), kernel.variance, noise, self.frequencies, self.workers

@@ -1,5 +1,6 @@
 """Platt scaling of latent scores, by scikit-learn's own tools."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -45,7 +46,10 @@ class PlattScaling:
         # The estimator is frozen, so one "fold" of all rows is as good as any, however rare a class is.
         everything = np.arange(len(scores))
         self._calibrated = CalibratedClassifierCV(frozen, method="sigmoid", cv=[(everything, everything)])
-        self._calibrated.fit(scores, codes, sample_weight=weights)
+        with warnings.catch_warnings():
+            # The warning that a frozen estimator takes no weights is beside the point: it is not fitted again.
+            warnings.filterwarnings("ignore", message=".*FrozenEstimator.*sample_weight", category=UserWarning)
+            self._calibrated.fit(scores, codes, sample_weight=weights)
 
     def probabilities(self, scores: Array) -> Array:
         """Calibrated probabilities (n, C) of scores (n, C)."""
@@ -55,12 +59,13 @@ class PlattScaling:
 def hold_out(rows: ArrayRows, rng: np.random.RandomState) -> tuple[Integers, Integers]:
     """Positions to train with and to calibrate with: 80 % and 20 % of each class, at least one row of each in both.
 
-    A class with a single row is in both.
+    Copies of a row stay together. A class with a single row, or copies of one, is in both parts.
     """
-    train, calibrate = [], []
+    identity = rows.identities()
+    train, calibrate = np.ones(identity.max() + 1, dtype=bool), np.zeros(identity.max() + 1, dtype=bool)
     for code in range(rows.n_classes):
-        positions = rng.permutation(np.flatnonzero(rows.codes == code))
-        held = max(1, round(HELD_OUT * len(positions)))
-        calibrate.append(positions[:held])
-        train.append(positions[held:] if len(positions) > 1 else positions)
-    return np.sort(np.concatenate(train)), np.sort(np.concatenate(calibrate))
+        own = rng.permutation(np.unique(identity[rows.codes == code]))
+        held = own[: max(1, round(HELD_OUT * len(own)))]
+        calibrate[held] = True
+        train[held] = len(own) == 1
+    return np.flatnonzero(train[identity]), np.flatnonzero(calibrate[identity])

@@ -14,22 +14,26 @@ from dirichletgp._labels import LabelTransform
 from dirichletgp._objective import DirichletObjective
 
 JITTER = 1e-6
+PAUSE = 0.25
 
 
-def seconds(function):
+def seconds(function, pause=0.0):
+    time.sleep(pause)
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
 
 
-def by_turns(functions, rounds):
+def by_turns(functions, rounds, pause=0.0):
     """Seconds (rounds, functions) of calls that take turns, after one call each that is not counted.
 
-    Whatever slows the machine for a while slows all of them, so ratios within a round keep their meaning.
+    Whatever slows the machine for a while slows all of them, so ratios within a round keep their meaning. A pause before
+    each call keeps them apart when they use different pools of threads: those of BLAS stay on a core for a tenth of a
+    second after their last work.
     """
     for function in functions:
         function()
-    return np.array([[seconds(function) for function in functions] for _ in range(rounds)])
+    return np.array([[seconds(function, pause) for function in functions] for _ in range(rounds)])
 
 
 def ratio(times, above, below):

@@ -9,7 +9,7 @@ cost: the same rows with 26 labels and with 2.
 import argparse
 
 import numpy as np
-from _measure import JITTER, by_turns, letter, objective_of, ratio, say_where
+from _measure import JITTER, PAUSE, by_turns, letter, objective_of, ratio, say_where
 from per_class import PerClassBound
 
 from dirichletgp._kernels import Kernel
@@ -59,6 +59,7 @@ def against_per_class(X, codes, points, evaluations):
             lambda: ours(X, codes, points, settings),
         ],
         rounds,
+        PAUSE,
     )
     times /= per_turn
     print(f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points; {rounds * per_turn} evaluations of each\n")

@@ -92,7 +92,7 @@ def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that
 def search_of(p, workers, leave_out=True):
     whole = statistics_of(p, np.arange(len(p.X)), workers)
     vectors = make_basis(p.kernel, p.Z, p.jitter).vectors(p.X)
-    search = LabelSearch(whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, leave_out=leave_out)
+    search = LabelSearch(whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, 1e9, leave_out)
     return search, whole, vectors
 
 
@@ -126,6 +126,16 @@ def test_the_papers_criterion_scores_rows_without_leaving_them_out(workers):
     model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior)
     expected = -log_probability_of(p.codes, *model.posterior.latent(vectors)).mean()
     assert search.score(p.transform) == pytest.approx(expected, abs=2e-4)
+
+
+def test_a_few_rows_without_a_mistake_do_not_make_the_model_infinitely_sure():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
+    X[:, 0] += 8.0 * y
+    classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    doubt = 1.0 - classifier.predict_proba(X).max(axis=1)
+    assert classifier.score(X, y) == 1.0
+    assert 0.002 < np.median(doubt) < 0.1  # around 1 / 60
 
 
 @pytest.mark.parametrize("n_classes", [2, 12])

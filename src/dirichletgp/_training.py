@@ -192,6 +192,7 @@ class Trainer(Schedule):
             sample.codes,
             np.ones(len(sample)) if sample.weights is None else sample.weights,
             self.workers,
+            float(self.pool.class_weights.sum()),
             leave_out,
         )
 

@@ -73,7 +73,7 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}, among rows with a positive weight); "
+                f"y has one class only ({self.classes_.tolist()[0]!r}, among rows with a positive weight); "
                 "pass rows of at least two classes."
             )
         totals = np.bincount(codes, weights, len(self.classes_)).astype(np.float64)

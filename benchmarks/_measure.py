@@ -27,7 +27,7 @@ def seconds(function, pause=0.0):
 def by_turns(functions, rounds, pause=0.0):
     """Seconds (rounds, functions) of calls that take turns, after one call each that is not counted.
 
-    Whatever slows the machine for a while slows all of them, so ratios within a round keep their meaning. A pause before
+    What slows the machine for a while slows all of them, so ratios within a round keep their meaning. A pause before
     each call keeps them apart when they use different pools of threads: those of BLAS stay on a core for a tenth of a
     second after their last work.
     """

@@ -27,7 +27,7 @@ _AUTOMATIC_BATCH, _AUTOMATIC_EPOCHS = 4_096, 5
 _CHUNK_NUMBERS = 2**22  # numbers in the kernel vectors of a chunk of rows: 32 MB
 _KEPT_NUMBERS = 2**24  # numbers that are kept of the rows between passes: 128 MB
 # A step of the belief may be left out if it gains less than this share of the tolerance on the bound.
-_INNER = 0.1
+_INNER = 0.3
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,18 @@ def row_numbers(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.uint64]:
     bits = np.column_stack([X, y]).astype("<f4")
     bits += np.float32(0)  # minus zero is zero
     words = bits.view("<u4")
-    odd = np.random.default_rng(0).integers(1, 2**62, size=words.shape[1], dtype=np.uint64)
-    factors = np.asarray(odd * 2 + 1, dtype=np.uint64)
+    factors = [_odd_number(column) for column in range(words.shape[1])]
     numbers = np.zeros(len(words), dtype=np.uint64)
     for column, factor in zip(words.T, factors, strict=True):
         numbers ^= numbers >> np.uint64(29)
         numbers = (numbers + column) * factor
     return numbers ^ (numbers >> np.uint64(32))
+
+
+def _odd_number(column: int) -> np.uint64:
+    """A multiplier for a column, the same for ever."""
+    digest = hashlib.sha256(f"column {column}".encode()).digest()
+    return np.uint64(int.from_bytes(digest[:8], "little") | 1)
 
 
 def fingerprint(X: NDArray[Any], y: NDArray[Any]) -> str:

@@ -79,6 +79,7 @@ def download(
         except DatasetError:
             raise
         except urllib.error.HTTPError as error:
+            error.close()
             last = error
             if error.code < 500:
                 break

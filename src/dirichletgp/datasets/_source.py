@@ -2,8 +2,11 @@
 
 import gzip
 import io
+import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,9 +23,10 @@ Table = tuple[NDArray[np.float64], NDArray[np.int64]]
 def parse(entry: Entry, path: Path) -> Table:
     """Features (n, D) and codes (n,) of a downloaded file; a DatasetError if it is not the dataset."""
     try:
-        with _text(entry, path) as lines:
+        with _text(entry, path) as lines, warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # "input contained no data"
             X, y = _numbers(entry, lines)
-    except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError, ValueError) as error:
+    except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, ValueError, UserWarning) as error:
         raise DatasetError(f"what came from {entry.url} is not the file of {entry.name}: {error}") from error
     if len(X) != len(y):
         raise DatasetError(f"{entry.name} from {entry.url} has {len(X)} rows and {len(y)} labels; nothing was kept")
@@ -61,20 +65,24 @@ def check(entry: Entry, X: NDArray[Any], y: NDArray[Any], source: str) -> None:
         raise DatasetError(f"the numbers of {entry.name} from {source} are not those of the dataset; nothing was kept")
 
 
-def _text(entry: Entry, path: Path) -> IO[str]:
+@contextmanager
+def _text(entry: Entry, path: Path) -> Iterator[IO[str]]:
     """The text file of a dataset: as it is, or inside archives inside archives."""
-    stream: IO[bytes] = path.open("rb")
-    if zipfile.is_zipfile(path):
-        archive = zipfile.ZipFile(stream)
-        names = [name for name in archive.namelist() if Path(name).name in (entry.member, f"{entry.member}.gz")]
-        if not names:
-            raise DatasetError(f"{entry.url} holds {archive.namelist()}, expected {entry.member!r} among them")
-        if archive.getinfo(names[0]).file_size > 4_000_000_000:
-            raise DatasetError(f"{names[0]!r} in {entry.url} would unpack to more than 4 GB, expected less")
-        stream = archive.open(names[0])
-    if entry.member.endswith(".gz"):
-        stream = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
-    return io.TextIOWrapper(stream, encoding="utf-8", errors="strict")
+    with ExitStack() as opened:
+        stream: Any = opened.enter_context(path.open("rb"))
+        if zipfile.is_zipfile(stream):
+            archive = opened.enter_context(zipfile.ZipFile(stream))
+            names = [name for name in archive.namelist() if Path(name).name == entry.member]
+            if not names:
+                raise DatasetError(f"{entry.url} holds {archive.namelist()}, expected {entry.member!r} among them")
+            stream = opened.enter_context(archive.open(names[0]))
+        elif entry.url.endswith(".zip"):
+            raise zipfile.BadZipFile("it is not a zip archive")
+        else:
+            stream.seek(0)
+        if entry.member.endswith(".gz"):
+            stream = opened.enter_context(gzip.GzipFile(fileobj=stream))
+        yield opened.enter_context(io.TextIOWrapper(stream, encoding="utf-8"))
 
 
 def _numbers(entry: Entry, lines: IO[str]) -> Table:

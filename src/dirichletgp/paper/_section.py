@@ -104,6 +104,15 @@ def new_figure(width: float, height: float) -> Any:
     return Drawing(figsize=(width, height), layout="constrained")
 
 
+def round_numbers(axis: Any) -> None:
+    """Ticks of a logarithmic axis at 1, 2 and 5 times powers of ten, written out."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
+
+
 def write_tables(sections: list[Section], out: Path) -> None:
     """Each table as CSV and Markdown under `tables/`."""
     for section in sections:

@@ -8,7 +8,7 @@ from . import results
 from ._evaluation import evaluation
 from ._methods import METHODS
 from ._plan import Data, Plan
-from ._section import Section, Table, new_figure
+from ._section import Section, Table, new_figure, round_numbers
 from ._store import Result
 from ._task import Task
 
@@ -96,6 +96,7 @@ def _figure(curves: dict[str, tuple[list[tuple[int, list[Result]]], list[Result]
             panel.axhline(level, linestyle="--", color=style.colour, linewidth=1)
             panel.plot(time, level, style.marker, color=style.colour, label=f"GPC, {curve[0][0]} points")
         panel.set(xscale="log", title=label, xlabel="training time, s", ylabel="error rate")
+        round_numbers(panel.xaxis)
         panel.margins(x=0.15, y=0.15)
         panel.legend(fontsize=8)
     for panel in panels[len(curves) :]:

@@ -88,7 +88,7 @@ def _figure(curves: dict[str, Any]) -> Any:
         probability.set(ylabel=f"probability of class {c}", ylim=(-0.06, 1.06))
     panels[0, 0].set_title("latent posterior")
     panels[0, 1].set_title("after softmax")
-    panels[0, 0].legend(fontsize=7, loc="lower right", frameon=True)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     for panel in panels[1]:
         panel.set_xlabel("x")
     return figure

@@ -8,7 +8,7 @@ from ..datasets import dataset_names
 from ._evaluation import evaluation
 from ._methods import METHODS, available
 from ._plan import Data, Plan
-from ._section import Section, Table, new_figure
+from ._section import Section, Table, new_figure, round_numbers
 from ._store import Result
 from ._task import Task
 
@@ -88,7 +88,7 @@ def render(plan: Plan) -> Section:
 def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
     labels = list(dict.fromkeys(label for label, _ in found))
     methods = [method for method in METHODS if any(method == other for _, other in found)]
-    figure = new_figure(max(5.0, 1.15 * len(labels) + 1.5), 8.5)
+    figure = new_figure(max(7.0, 1.15 * len(labels) + 1.5), 8.5)
     panels = figure.subplots(len(METRICS), 1, sharex=True)
     for panel, (key, title) in zip(panels, METRICS.items(), strict=True):
         for number, method in enumerate(methods):
@@ -106,9 +106,7 @@ def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
             )  # fmt: skip
         panel.set_ylabel(title)
         panel.set_yscale("log")
-        panel.yaxis.set_major_formatter("{x:g}")
-        panel.yaxis.set_minor_formatter("{x:g}")
-        panel.tick_params(axis="y", which="minor", labelsize=6)
+        round_numbers(panel.yaxis)
         for edge in np.arange(len(labels) - 1) + 0.5:
             panel.axvline(edge, color="#bbbbbb", linewidth=0.6)
         panel.grid(axis="x", visible=False)

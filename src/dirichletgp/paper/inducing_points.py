@@ -21,7 +21,8 @@ _COLUMNS = ["dataset", "method", "inducing points", "splits", "error rate", "MNL
 
 def points(data: Data) -> list[int]:
     """Numbers of inducing points, from the paper's up."""
-    return [m for k in _MULTIPLES if (m := k * data.n_inducing) <= min(_MOST_POINTS, data.n_train // 2)]
+    most = max(data.n_inducing, min(_MOST_POINTS, data.n_train // 2))
+    return [m for k in _MULTIPLES if (m := k * data.n_inducing) <= most]
 
 
 def _splits(plan: Plan, data: Data) -> range:

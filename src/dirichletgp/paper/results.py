@@ -105,8 +105,9 @@ def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
                 markersize=5, capsize=2, linewidth=1,
             )  # fmt: skip
         panel.set_ylabel(title)
-        panel.set_yscale("log")
-        round_numbers(panel.yaxis)
+        if all(result[key] > 0 for results in found.values() for result in results):
+            panel.set_yscale("log")
+            round_numbers(panel.yaxis)
         for edge in np.arange(len(labels) - 1) + 0.5:
             panel.axvline(edge, color="#bbbbbb", linewidth=0.6)
         panel.grid(axis="x", visible=False)

@@ -57,6 +57,11 @@ def available(name: str) -> bool:
     return name != "gpc" or hasattr(baselines, "VariationalGPClassifier")
 
 
+def parameters(model: Any) -> dict[str, Any]:
+    """All parameters that the result of a fit depends on, as JSON."""
+    return {key: value for key, value in model.get_params().items() if key not in ("n_jobs", "verbose")}
+
+
 def estimator(name: str, data: "Data", seed: int, **changes: Any) -> Any:
     """A method in the settings of the paper: min-max scaling, isotropic RBF kernel, the paper's points and alpha.
 

@@ -98,7 +98,7 @@ def _figure(curves: dict[str, tuple[list[tuple[int, list[Result]]], list[Result]
             panel.plot(time, level, style.marker, color=style.colour, label=f"GPC, {curve[0][0]} points")
         panel.set(xscale="log", title=label, xlabel="training time, s", ylabel="error rate")
         round_numbers(panel.xaxis)
-        panel.margins(x=0.15, y=0.15)
+        panel.margins(x=0.2, y=0.15)
         panel.legend(fontsize=8)
     for panel in panels[len(curves) :]:
         panel.remove()

@@ -98,15 +98,15 @@ def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
                 for place, label in enumerate(labels)
                 if (label, method) in found
             ]
-            place, mean, error = np.array(points).T
+            place, mean, error = np.array([point for point in points if point[1] > 0] or [(np.nan,) * 3]).T
             style = METHODS[method]
             panel.errorbar(
                 place, mean, np.nan_to_num(error), fmt=style.marker, color=style.colour, label=style.label,
                 markersize=5, capsize=2, linewidth=1,
             )  # fmt: skip
         panel.set_ylabel(title)
-        if all(result[key] > 0 for results in found.values() for result in results):
-            panel.set_yscale("log")
+        if any(result[key] > 0 for results in found.values() for result in results):
+            panel.set_yscale("log")  # on which a mean of zero has no place
             round_numbers(panel.yaxis)
         for edge in np.arange(len(labels) - 1) + 0.5:
             panel.axvline(edge, color="#bbbbbb", linewidth=0.6)

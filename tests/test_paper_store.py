@@ -44,8 +44,8 @@ def counted(calls, split):
 def test_each_task_is_computed_once_and_shared_ones_too(tmp_path):
     calls, store = [], Store(tmp_path)
     tasks = without_repetition([counted(calls, split) for split in (0, 1, 0, 2)], store)
-    assert run_tasks(tasks, store, io.StringIO()) == 3
-    assert run_tasks(tasks, Store(tmp_path), io.StringIO()) == 0
+    assert run_tasks(tasks, store, io.StringIO()) == (3, [])
+    assert run_tasks(tasks, Store(tmp_path), io.StringIO()) == (0, [])
     assert calls == [0, 1, 2]
 
 
@@ -58,8 +58,21 @@ def test_an_interrupted_run_keeps_what_was_finished(tmp_path):
     tasks = [counted(calls, 0), Task("toy", {"split": 1}, interrupted, 1.0), counted(calls, 2)]
     with pytest.raises(KeyboardInterrupt):
         run_tasks(tasks, store, io.StringIO())
-    assert run_tasks([counted(calls, split) for split in range(3)], Store(tmp_path), io.StringIO()) == 2
+    assert run_tasks([counted(calls, split) for split in range(3)], Store(tmp_path), io.StringIO()) == (2, [])
     assert calls == [0, 1, 2]
+
+
+def test_a_task_that_fails_is_said_passed_over_and_tried_again(tmp_path):
+    calls, stream = [], io.StringIO()
+
+    def failing():
+        raise ValueError("no good")
+
+    tasks = [Task("toy", {"split": 0}, failing, 1.0), counted(calls, 1)]
+    assert run_tasks(tasks, Store(tmp_path), stream) == (1, ["toy split 0 failed: ValueError: no good"])
+    assert "failed: ValueError: no good" in stream.getvalue()
+    assert run_tasks([counted(calls, split) for split in range(2)], Store(tmp_path), stream) == (1, [])
+    assert calls == [1, 0]
 
 
 def test_progress_tells_the_time_left(tmp_path):

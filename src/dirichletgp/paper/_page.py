@@ -33,7 +33,7 @@ def page(sections: list[Section], summary: dict[str, Any], out: Path) -> str:
     """The page as HTML; nothing is loaded from elsewhere."""
     links = "".join(f'<a href="#{section.name}">{escape(section.title)}</a> ' for section in sections)
     machine = ", ".join(f"{key} {value}" for key, value in summary["machine"].items())
-    left_out = "".join(f"<li>{escape(message)}</li>" for message in summary["left_out"])
+    left_out = "".join(f"<li>{escape(message)}</li>" for message in summary["left_out"] + summary["failed"])
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

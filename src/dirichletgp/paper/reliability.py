@@ -87,11 +87,10 @@ def _draw_binary(panel: Any, kept: list[Result], colour: str) -> None:
     panel.bar(edges[:-1], mean.mass, np.diff(edges), align="edge", color="#d9d9d9", edgecolor="#bdbdbd", linewidth=0.5)
     panel.plot([0, 1], [0, 1], "--", color="black", linewidth=0.8)
     if lower is not None and upper is not None:
-        # Along one curve and back along the other: each keeps the confidences it has.
-        outline = [(c.confidence[c.mass >= _FEWEST], c.accuracy[c.mass >= _FEWEST]) for c in (lower, upper)]
-        x = np.concatenate([outline[0][0], outline[1][0][::-1]])
-        y = np.concatenate([outline[0][1], outline[1][1][::-1]])
-        panel.fill(x, y, color="#666666", alpha=0.35, linewidth=0)
+        edges_of_band = [(c.confidence[c.mass >= _FEWEST], c.accuracy[c.mass >= _FEWEST]) for c in (lower, upper)]
+        # Where both have rows: beyond that one of them would be a guess.
+        grid = np.linspace(max(x[0] for x, _ in edges_of_band), min(x[-1] for x, _ in edges_of_band), 200)
+        panel.fill_between(grid, *(np.interp(grid, x, y) for x, y in edges_of_band), color="#666666", alpha=0.35, lw=0)
     _draw_curve(panel, mean.confidence, mean.accuracy, mean.mass, colour, "o", None)
 
 

@@ -65,6 +65,7 @@ def environment():
     return {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
 
 
+@pytest.mark.slow
 def test_every_artefact_has_its_tables_and_figures(folder, tmp_path):
     methods = tuple(name for name in METHODS if name != "ours")
     summary = run_paper(plan(folder, tmp_path, methods=methods))
@@ -91,6 +92,7 @@ def test_partial_data_are_called_partial_wherever_a_result_is_shown(folder, tmp_
         assert "partial" in svg, name  # matplotlib writes the text of a label as a comment beside its shapes
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(folder, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run(command(folder, whole), check=True, capture_output=True, env=environment())

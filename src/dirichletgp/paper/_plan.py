@@ -48,6 +48,8 @@ class Data:
     bunch : Bunch
     order : ndarray of shape (n,)
         The rows in an order that does not depend on the source.
+    quick : bool
+        Whether this is a quick run.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Data:
     settings: dict[str, Any]
     bunch: Any
     order: NDArray[np.intp]
+    quick: bool = False
 
     def split(self, seed: int) -> Split:
         """A seeded random split."""
@@ -201,4 +204,5 @@ class Plan:
             },
             bunch=bunch,
             order=canonical_order(bunch.X, bunch.y),
+            quick=self.quick,
         )

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..datasets import dataset_names
 from ._evaluation import evaluation
-from ._methods import METHODS, available
+from ._methods import METHODS, QUICK_POINTS, available
 from ._plan import Data, Plan
 from ._section import Section, Table, new_figure, round_numbers
 from ._store import Result
@@ -69,6 +69,11 @@ def render(plan: Plan) -> Section:
         "feature, normal-score scaling, a learned label transform. ECE has 10 bins of equal width; the experiments of "
         "the paper take the middle of a bin as its confidence, everybody else the mean."
     )
+    if plan.quick:
+        section.text.append(
+            "A quick run: few rows, few splits and few inducing points, to see that everything works. The numbers mean "
+            f"little; GPD (defaults) has {QUICK_POINTS} points."
+        )
     rows = [
         [
             label,

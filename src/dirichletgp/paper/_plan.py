@@ -128,6 +128,8 @@ class Plan:
             unknown = [value for value in given if value not in allowed]
             if unknown:
                 raise ValueError(f"{name} {unknown[0]!r} is unknown; choose from {', '.join(allowed)}")
+        if self.data is not None and not Path(self.data).is_dir():
+            raise ValueError(f"data={str(self.data)!r} is not a folder; pass the one that holds the datasets")
         if self.splits is not None and self.splits < 1:
             raise ValueError(f"splits must be at least 1, got {self.splits}")
         if self.repetitions < 2:

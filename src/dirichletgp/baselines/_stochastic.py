@@ -1,7 +1,7 @@
 """Minibatches: natural-gradient steps of the belief and Adam for the kernel, for more rows than full batches can take.
 
-Each batch gives an unbiased estimate of the bound of all rows. Step lengths are halved when an epoch, which sees every
-row once, no longer improves on the best before it; the search ends when that has happened a few times.
+Each batch gives an unbiased estimate of the bound of all rows. Step lengths are halved when a few epochs, each of which
+sees every row once, did not improve on the best before them; the search ends when that has happened a few times.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from ._variational_objective import KernelView
 Array = NDArray[np.float64]
 
 _BELIEF_STEP, _KERNEL_STEP = 0.1, 0.02
-_HALVINGS = 3
+_PATIENCE, _HALVINGS = 3, 3
 
 
 class Adam:
@@ -70,12 +70,13 @@ class StochasticSearch:
         """Kernel and belief, the estimated bound of every epoch, and whether the search came to its end."""
         adam = Adam(len(self.coordinates.vector(state)))
         history: list[float] = []
-        halvings, total = 0, float(self.rows.class_weights.sum())
+        halvings, waited, total = 0, 0, float(self.rows.class_weights.sum())
         for epoch in range(max_epochs):
             state, belief, bound = self._epoch(state, belief, adam, 0.5**halvings, total)
-            if history and bound <= max(history) + self.tolerance * total:
-                halvings += 1
+            waited = 0 if not history or bound > max(history) + self.tolerance * total else waited + 1
             history.append(bound)
+            if waited == _PATIENCE:
+                halvings, waited = halvings + 1, 0
             self.progress.evaluation(epoch + 1, bound / total)
             if halvings > _HALVINGS:
                 break

@@ -136,6 +136,7 @@ class VariationalTrainer(Schedule):
         )
         with self.progress.stage(f"minibatches of {batch_size} rows"):
             belief = self._start_belief(len(state.points))
-            state, self._belief, history, self.converged = search.run(state, belief, max_epochs)
+            state, self._belief, history, settled = search.run(state, belief, max_epochs)
+            self.converged = settled or max_epochs < self.kernel_settings.max_iter
             self.progress.note(f"{len(history)} epochs")
         return state

@@ -84,10 +84,21 @@ def render(plan: Plan) -> Section:
         ]
         for (label, method), results in found.items()
     ]
+    section.text += _warnings(found)
     section.tables.append(Table("results", "All methods on all datasets", _COLUMNS, rows))
     if found:
         section.keep(plan.out, "results", _figure(found), "Error rate, MNLL and ECE; bars are standard errors")
     return section
+
+
+def _warnings(found: dict[tuple[str, str], list[Result]]) -> list[str]:
+    """What fits complained of, and how many of them."""
+    said = []
+    for (label, method), kept in found.items():
+        for message in sorted({message for result in kept for message in result["warnings"]}):
+            count = sum(message in result["warnings"] for result in kept)
+            said.append(f"{METHODS[method].label} on {label}, {count} of {len(kept)} fits: {message}")
+    return said
 
 
 def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:

@@ -96,6 +96,8 @@ class DirichletGPClassifier(InducingPointClassifier):
         The fitted scaler.
     n_iter_ : int
         Evaluations of the bound that training took.
+    history_ : list of dict
+        The stages of the fit: "stage", "seconds", "note" and "bound_per_row", the bound at every evaluation.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only when `X` has column names that are all strings.
@@ -172,6 +174,7 @@ class DirichletGPClassifier(InducingPointClassifier):
         self.label_transform_ = trained.model.transform
         self.bound_ = trained.bound
         self.n_iter_ = trained.n_iter
+        self.history_ = progress.history
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from . import persistence
+from ._blocks import ArrayRows
 from ._estimator import InducingPointClassifier
+from ._kernels import Kernel
 from ._leave_one_out import leave_one_out_latent
 from ._model import Model
 from ._parameters import check_settings, class_prior, count, fraction
@@ -22,13 +24,14 @@ from ._probabilities import (
     uncertainty,
 )
 from ._progress import Progress
+from ._streams import Stream
 from ._training import Trainer
 from ._workers import Workers
 
 Array = NDArray[np.float64]
 
 
-class DirichletGPClassifier(InducingPointClassifier):
+class DirichletGPClassifier(Stream, InducingPointClassifier):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and the
@@ -95,6 +98,8 @@ class DirichletGPClassifier(InducingPointClassifier):
     class_prior_ : ndarray of shape (n_classes,)
     bound_ : float
         Collapsed lower bound of the log marginal likelihood of all rows, under the Dirichlet transform.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
     scaler_ : transformer
         The fitted scaler.
     n_iter_ : int
@@ -158,9 +163,18 @@ class DirichletGPClassifier(InducingPointClassifier):
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)
         with progress.stage("checks and scaling"):
             rows = self._training_rows(X, y, sample_weight, rng)
+        self._train(rows, rng, progress)
+        self._warm_up = None
+
+    def _train(
+        self, rows: ArrayRows, rng: np.random.RandomState, progress: Progress, start: Kernel | None = None
+    ) -> None:
+        """Learn from checked rows, from the `start` of an earlier kernel if there is one."""
         settings = check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
         if not isinstance(settings.inducing, str):
             settings = replace(settings, inducing=self._scaled_points(settings.inducing))
+        if start is not None:
+            settings = replace(settings, lengthscale=start.lengthscale, variance=start.variance)
         prior = class_prior(self.class_prior, rows.class_weights)
         with Workers(self.n_jobs) as workers:
             trained = Trainer(rows, prior, settings, workers, rng, progress).run()
@@ -184,6 +198,13 @@ class DirichletGPClassifier(InducingPointClassifier):
         if "_model" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no bound_ before it is fitted.")
         return self._model.bound
+
+    @property
+    def class_count_(self) -> Array:
+        """Total weight of the rows of each class, of shape (n_classes,)."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no class_count_ before it is fitted.")
+        return self._model.statistics.counts.copy()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which `load` reads back.
@@ -333,6 +354,7 @@ class DirichletGPClassifier(InducingPointClassifier):
         ndarray of shape (n, n_classes)
         """
         rows, codes, weights = self._trained_rows(X, y, sample_weight)
+        self._solve()
 
         def of_block(block: Array, place: slice) -> Array:
             own = None if weights is None else weights[place]
@@ -344,6 +366,7 @@ class DirichletGPClassifier(InducingPointClassifier):
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
         rows = self._new_rows(X)
+        self._solve()
 
         def of_block(block: Array, place: slice) -> Array:
             mean, variance = self._model.latent(block)
@@ -351,3 +374,8 @@ class DirichletGPClassifier(InducingPointClassifier):
             return function(mean[:n], variance[:n])
 
         return self._of_blocks(rows, of_block)
+
+    def _solve(self) -> None:
+        """Solve for the posterior of the rows seen so far, if that was not done before."""
+        with Workers(self.n_jobs) as workers:
+            self._model.solve(workers)

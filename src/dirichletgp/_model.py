@@ -1,6 +1,6 @@
 """A fitted model: kernel, inducing points, class statistics, label transform and prior. M-sized, no rows inside."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,17 +59,20 @@ class Model:
     @cached_property
     def bound(self) -> float:
         """The collapsed bound under the Dirichlet transform: that of another would be the density of other targets."""
+        transform = LabelTransform.dirichlet(self.alpha_epsilon)
         with Workers(1) as workers:
-            return self._bound(workers)
+            return collapsed_bound(self.statistics, self._solve(transform, workers))
 
-    def solved(self, workers: Workers) -> "Model":
-        """The model with bound and posterior computed, by the threads at hand."""
-        self.__dict__["bound"] = self._bound(workers)
-        self.__dict__["posterior"] = self._solve(self.transform, workers)
-        return self
+    def with_statistics(self, statistics: ClassStatistics, prior: Array) -> "Model":
+        """The model of other rows; its posterior is solved when it is asked for."""
+        other = replace(self, statistics=statistics, prior=prior)
+        other.__dict__["basis"] = self.basis
+        return other
 
-    def _bound(self, workers: Workers) -> float:
-        return collapsed_bound(self.statistics, self._solve(LabelTransform.dirichlet(self.alpha_epsilon), workers))
+    def solve(self, workers: Workers) -> None:
+        """Compute the posterior now, by the threads at hand."""
+        if "posterior" not in self.__dict__:
+            self.__dict__["posterior"] = self._solve(self.transform, workers)
 
     def _solve(self, transform: LabelTransform, workers: Workers) -> Posterior:
         return Posterior.from_statistics(self.statistics, self.kernel.variance, transform, self.prior, workers)

@@ -169,7 +169,7 @@ class Trainer(Schedule):
                 self.progress.note(f"{alpha:g}")
         with self.progress.stage("posterior"):
             model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior, alpha)
-            model.solved(self.workers)
+            model.solve(self.workers)
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter)

@@ -21,6 +21,7 @@ from ._labels import LabelTransform
 from ._model import Model, packed_grams, unpacked_grams
 from ._scaling import SCALERS, NormalScores
 from ._statistics import ClassStatistics
+from ._warm_up import WarmUp
 
 __all__ = ["ModelFileError", "load", "read_extras", "save"]
 
@@ -95,6 +96,9 @@ def described(classifier: Any) -> tuple[dict[str, Any], Arrays]:
         "transform": vars(model.transform),
         "alpha_epsilon": model.alpha_epsilon,
     }
+    if classifier._warm_up is not None:
+        content["warm_up"] = classifier._warm_up.trained_at
+        arrays |= {f"warm_up/{name}": getattr(classifier._warm_up, name) for name in ("X", "codes", "weights")}
     if classifier._class_factors is not None:
         arrays["class_factors"] = classifier._class_factors
     statistics = model.statistics
@@ -123,7 +127,16 @@ def restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     _expect(len(classifier.classes_) == len(model.prior) > 1, "number of classes")
     _expect(classifier._class_factors is None or classifier._class_factors.shape == model.prior.shape, "class weights")
     classifier._keep(model)
+    classifier._warm_up = _warm_up_restored(content["warm_up"], classifier, arrays) if "warm_up" in content else None
     return classifier
+
+
+def _warm_up_restored(trained_at: Any, classifier: Any, arrays: Arrays) -> WarmUp:
+    X, codes, weights = (arrays[f"warm_up/{name}"] for name in ("X", "codes", "weights"))
+    _expect(X.shape == (len(codes), classifier.n_features_in_) and codes.shape == weights.shape, "rows")
+    _expect(X.dtype.kind == "f" and codes.dtype == np.int64 and weights.dtype == np.float64, "rows")
+    _expect(bool(np.all((codes >= 0) & (codes < len(classifier.classes_)))), "rows")
+    return WarmUp(X, codes, weights, _checked_int(trained_at))
 
 
 def _model_restored(content: Mapping[str, Any], arrays: Arrays) -> Model:

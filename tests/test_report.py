@@ -131,8 +131,7 @@ def test_the_embedded_numbers_are_the_gathered_ones(many):
 
 def test_the_same_rows_give_the_same_numbers(two):
     first, second = gather(*two).as_dict(), gather(*two).as_dict()
-    assert first.pop("created") and second.pop("created")
-    assert first == second
+    assert first | {"created": ""} == second | {"created": ""}
 
 
 def test_a_pipeline_of_any_classifier_gets_the_sections_it_can_fill(two):

@@ -87,7 +87,8 @@ def test_no_two_texts_of_a_chart_overlap(browser, reports, width):
         """[...document.querySelectorAll('.chart')].flatMap(chart => {
              const boxes = [...chart.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
              return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
-               .filter(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1)
+               .filter(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1)
+               .filter(([b, q]) => p.top < q.bottom - 1 && q.top < p.bottom - 1)
                .map(([b]) => chart.id + ': ' + a + ' / ' + b));
            })"""
     )

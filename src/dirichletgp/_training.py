@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import ArrayRows
-from ._bound import collapsed_bound
 from ._kernel_search import JITTER, State, warn_of_jitter
 from ._kernels import Kernel
 from ._label_search import LabelSearch, scoring_rows
@@ -45,8 +44,6 @@ class Trained(NamedTuple):
     """The outcome of the schedule."""
 
     model: Model
-    alpha_epsilon: float
-    bound: float
     n_iter: int
 
 
@@ -171,14 +168,11 @@ class Trainer(Schedule):
                 transform = LabelTransform.dirichlet(alpha)
                 self.progress.note(f"{alpha:g}")
         with self.progress.stage("posterior"):
-            # The bound of another transform would be the density of other targets.
-            dirichlet = self._posterior(statistics, state.kernel, LabelTransform.dirichlet(alpha))
-            bound = collapsed_bound(statistics, dirichlet)
-            model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior)
-            model.solved(self.workers)
+            model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior, alpha)
+            model.solve(self.workers)
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
-        return Trained(model, alpha, bound, state.n_iter)
+        return Trained(model, state.n_iter)
 
     def _search(self, basis: Basis, statistics: ClassStatistics, leave_out: bool) -> LabelSearch:
         """A search for the label transform, scored on a sample of the pool."""

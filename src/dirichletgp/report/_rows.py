@@ -103,7 +103,7 @@ def _entry(judged: Judged, place: int, shown: Any, places: list[int], labels: li
 
 def _text(value: Any) -> str:
     if value is None or (isinstance(value, float) and np.isnan(value)) or str(value) in ("NaT", "<NA>"):
-        return "–"
+        return "\u2013"
     if isinstance(value, float | np.floating):
         return f"{float(value):.4g}"
     text = str(value)

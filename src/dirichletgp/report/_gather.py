@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import confusion_matrix
+from sklearn.utils import _safe_indexing
 
 from ..metrics import ReliabilityCurve, reliability_curve
 from ..plotting import feature_relevance, rejection_curve
@@ -129,7 +130,7 @@ def _judge(
         examined = np.sort(rng.choice(len(codes), MOST_EXAMINED, replace=False))
     lower = upper = uncertainty = None
     if hasattr(classifier, "predict_interval") and hasattr(classifier, "predict_uncertainty"):
-        rows = transformed(model, X.iloc[examined] if hasattr(X, "iloc") else np.asarray(X)[examined])
+        rows = transformed(model, X if len(examined) == len(codes) else _safe_indexing(X, examined))
         lower, upper = classifier.predict_interval(rows)
         uncertainty = np.stack(classifier.predict_uncertainty(rows))
     return Judged(examined, prob[examined], codes[examined], lower, upper, uncertainty)

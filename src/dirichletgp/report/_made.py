@@ -32,7 +32,7 @@ def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
     kernel = _KERNELS.get(classifier.kernel, str(classifier.kernel))
     shared = "one lengthscale per feature" if np.ndim(classifier.lengthscale_) else "one lengthscale"
     pairs = [
-        ("Training rows", f"{round(float(classifier._model.statistics.counts.sum())):,} (weighted)"),
+        ("Training rows", f"{round(float(classifier._model.statistics.counts.sum())):,}"),
         ("Features", f"{classifier.n_features_in_:,}"),
         ("Inducing points", f"{len(classifier.inducing_points_):,}"),
         ("Kernel", f"{kernel}, {shared}, variance {classifier.variance_:.3g}"),

@@ -20,6 +20,7 @@
       { score: `Predicted probability of ${curve.label}`, event: `Observed share of ${curve.label}` });
   }
   choice.addEventListener("change", drawClasswise);
+  if (two) choice.value = "0"; // the other one is in the first diagram already
 
   const slider = document.getElementById("refuse"), output = document.getElementById("refuse-out");
   let choosePoint;

@@ -181,7 +181,7 @@ def test_errors_say_what_is_wrong(table, plain, data, tmp_path):
         (lambda: quick().fit(table, "label", columns=["x9"]), ValueError, "columns='x9': there is no such column"),
         (lambda: quick().fit(table, "label", columns=["label"]), ValueError, "name features only"),
         (
-            lambda: quick().fit(table.append_column("s", table["label"]), "label"),
+            lambda: quick().fit(words, "label"),
             ValueError,
             r"\['s'\] are not numbers",
         ),
@@ -336,7 +336,7 @@ def peak(n):
     DirichletGPClassifier(n_inducing=10, max_iter=1, n_subsample=1000, scaler="standard", random_state=0).fit(Blocks(n))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
-print(json.dumps([peak(12), peak(60)]))
+print(json.dumps([peak(20), peak(120)]))
 """
 
 
@@ -345,4 +345,4 @@ print(json.dumps([peak(12), peak(60)]))
 def test_memory_is_flat():
     found = subprocess.run([sys.executable, "-c", MEMORY], stdout=subprocess.PIPE, check=True, text=True)
     few, many = json.loads(found.stdout)
-    assert many < few + 25  # 1,200,000 rows of 80 bytes are 92 MB
+    assert many < few + 60  # 2,400,000 rows of 80 bytes are 183 MB

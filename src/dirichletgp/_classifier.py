@@ -8,10 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from . import persistence
 from ._blocks import ArrayRows
 from ._checkpoint import Checkpoint
+from ._dask import is_dask, lazily
 from ._kernels import Kernel
 from ._leave_one_out import leave_one_out_latent
 from ._model import Model
@@ -177,10 +179,10 @@ class DirichletGPClassifier(Stream, SourceFit):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), path, Arrow table or dataset, or iterable of blocks
+        X : array-like of shape (n, n_features), path, Arrow table or dataset, iterable of blocks, Dask collection
             Rows; or the path or glob of Parquet or CSV files, a list of paths, a pyarrow Table or Dataset; or an
-            iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time. Memory maps are read
-            piece by piece.
+            iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time; or a Dask array or
+            dataframe, whose chunks stay where they are. Memory maps are read piece by piece.
         y : array-like of shape (n,), str or None
             Class labels of any type; the name of the label column of files and Arrow tables; None with blocks.
         sample_weight : array-like of shape (n,), str or None
@@ -199,12 +201,12 @@ class DirichletGPClassifier(Stream, SourceFit):
         """
         with self._as_it_was_on_failure():
             source = row_source(X, y, sample_weight, columns)
-            if source is None and checkpoint is not None:
-                source = self._array_source(X, y, sample_weight)
-            if source is None:
-                self._fit(X, y, sample_weight)
+            if is_dask(X):
+                self._fit_dask(X, y, sample_weight, checkpoint)
+            elif source is not None or checkpoint is not None:
+                self._fit_source(source or self._array_source(X, y, sample_weight), checkpoint)
             else:
-                self._fit_source(source, checkpoint)
+                self._fit(X, y, sample_weight)
             self._warm_up = None
         return self
 
@@ -320,17 +322,31 @@ class DirichletGPClassifier(Stream, SourceFit):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+            Or a Dask array or dataframe: the probabilities are then a Dask array, computed when they are asked for.
 
         Returns
         -------
         ndarray of shape (n, n_classes)
             Columns in the order of `classes_`; rows sum to one.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict_proba, X, (len(self.classes_),))
         return self._of_latent(X, class_probabilities)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`, accurate however small the probability; of shape (n, n_classes)."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict_log_proba, X, (len(self.classes_),))
         return self._of_latent(X, log_class_probabilities)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of each row, of shape (n,)."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict, X, (), self.classes_.dtype)
+        return super().predict(X)
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""

@@ -10,14 +10,18 @@ from sklearn.utils.validation import validate_data
 
 from ._blocks import ArrayRows
 from ._checkpoint import Checkpoint
+from ._dask import DaskRows
 from ._estimator import InducingPointClassifier
 from ._full_pass import FullPass, Labelling
 from ._parameters import class_factors
+from ._posterior import Basis
 from ._progress import Progress
 from ._scaling import fit_scaler, scaling_function
 from ._schedule import POOL_ROWS
 from ._sources import ArraySource, RowSource, chunks
+from ._statistics import ClassStatistics
 from ._survey import Survey, sample_rows
+from ._workers import Workers
 
 Array = NDArray[np.float64]
 
@@ -41,6 +45,22 @@ class SourceFit(InducingPointClassifier):
         self._train(rows, rng, progress, totals=survey.class_totals, whole=whole, checkpoint=checkpoint)
         if checkpoint is not None:
             checkpoint.remove()
+
+    def _fit_dask(self, X: Any, y: Any, sample_weight: Any, checkpoint: Any) -> None:
+        """Learn from a sample of rows on a cluster, and let the workers sum up the statistics of all."""
+        if checkpoint is not None:
+            raise ValueError("checkpoint is for rows read here; on a cluster Dask repeats what was lost. Leave it out.")
+        rng, progress = check_random_state(self.random_state), Progress(self.verbose)
+        collection = DaskRows(X, y, sample_weight)
+        with progress.stage("first pass: classes and a sample"):
+            survey = collection.survey(self._sample_size(collection.n_features), survey_seed(rng))
+            progress.note(f"{survey.n_rows:,} rows, {len(survey.classes)} classes")
+        rows, labelling = self._surveyed_rows(survey, collection.feature_names, rng)
+
+        def whole(basis: Basis, _: Workers) -> ClassStatistics:
+            return collection.statistics(basis, labelling)
+
+        self._train(rows, rng, progress, totals=survey.class_totals, whole=whole)
 
     def _array_source(self, X: Any, y: Any, sample_weight: Any) -> ArraySource:
         """Arrays in memory as a source."""

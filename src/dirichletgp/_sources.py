@@ -61,7 +61,7 @@ def row_source(X: Any, y: Any, sample_weight: Any, columns: Any) -> RowSource | 
         raise ValueError("columns chooses columns of files and Arrow tables; pass X with the columns you want.")
     if isinstance(X, np.memmap):
         return ArraySource(X, y, sample_weight)
-    if y is None and sample_weight is None and _is_blocks(X):
+    if y is None and sample_weight is None and not hasattr(X, "dask") and _is_blocks(X):
         return BlockSource(X)
     return None
 

@@ -1,17 +1,19 @@
 """`DirichletGPClassifier`: the estimator, in scikit-learn's manner."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from . import persistence
 from ._blocks import ArrayRows
-from ._estimator import InducingPointClassifier
+from ._checkpoint import Checkpoint
+from ._dask import is_dask, lazily
 from ._kernels import Kernel
 from ._leave_one_out import leave_one_out_latent
 from ._model import Model
@@ -24,14 +26,16 @@ from ._probabilities import (
     uncertainty,
 )
 from ._progress import Progress
+from ._source_fit import SourceFit
+from ._sources import row_source
 from ._streams import Stream
-from ._training import Trainer
+from ._training import Trainer, Whole
 from ._workers import Workers
 
 Array = NDArray[np.float64]
 
 
-class DirichletGPClassifier(Stream, InducingPointClassifier):
+class DirichletGPClassifier(Stream, SourceFit):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and the
@@ -161,25 +165,86 @@ class DirichletGPClassifier(Stream, InducingPointClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        columns: Sequence[str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Fit to labelled rows: arrays, or files and blocks that need not fit into memory.
+
+        Rows that are not arrays in memory are read twice. The first pass counts the classes and draws a random
+        sample, from which scaling, inducing points and kernel are learned; the second sums the statistics of all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), path, Arrow table or dataset, iterable of blocks, Dask collection
+            Rows; or the path or glob of Parquet or CSV files, a list of paths, a pyarrow Table or Dataset; or an
+            iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time; or a Dask array or
+            dataframe, whose chunks stay where they are. Memory maps are read piece by piece.
+        y : array-like of shape (n,), str or None
+            Class labels of any type; the name of the label column of files and Arrow tables; None with blocks.
+        sample_weight : array-like of shape (n,), str or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored. The name of a column
+            of files and Arrow tables.
+        columns : list of str or None
+            Features among the columns of files and Arrow tables. None: all but labels and weights.
+        checkpoint : path or None
+            File that a long fit writes its progress to. A fit that was killed goes on from there when it is repeated,
+            and ends with the same model; the file is removed at the end.
+
+        Returns
+        -------
+        self
+            A fit that fails or is interrupted leaves the estimator as it was.
+        """
+        with self._as_it_was_on_failure():
+            source = row_source(X, y, sample_weight, columns)
+            if is_dask(X):
+                self._fit_dask(X, y, sample_weight, checkpoint)
+            elif source is not None or checkpoint is not None:
+                self._fit_source(source or self._array_source(X, y, sample_weight), checkpoint)
+            else:
+                self._fit(X, y, sample_weight)
+            self._warm_up = None
+        return self
+
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)
         with progress.stage("checks and scaling"):
             rows = self._training_rows(X, y, sample_weight, rng)
         self._train(rows, rng, progress)
-        self._warm_up = None
 
     def _train(
-        self, rows: ArrayRows, rng: np.random.RandomState, progress: Progress, start: Kernel | None = None
+        self,
+        rows: ArrayRows,
+        rng: np.random.RandomState,
+        progress: Progress,
+        *,
+        start: Kernel | None = None,
+        totals: Array | None = None,
+        whole: Whole | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        """Learn from checked rows, from the `start` of an earlier kernel if there is one."""
+        """Learn from checked rows, from the `start` of an earlier kernel if there is one.
+
+        If the rows are a sample, `totals` are the class weights of all rows (before those of `class_weight`), and
+        `whole` computes their statistics.
+        """
         settings = check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
         if not isinstance(settings.inducing, str):
             settings = replace(settings, inducing=self._scaled_points(settings.inducing))
         if start is not None:
             settings = replace(settings, lengthscale=start.lengthscale, variance=start.variance)
-        prior = class_prior(self.class_prior, rows.class_weights)
+        weights = rows.class_weights
+        if totals is not None:
+            weights = totals if self._class_factors is None else totals * self._class_factors
+        prior = class_prior(self.class_prior, weights)
         with Workers(self.n_jobs) as workers:
-            trained = Trainer(rows, prior, settings, workers, rng, progress).run()
+            trained = Trainer(rows, prior, settings, workers, rng, progress, whole).run(checkpoint)
         progress.done()
         self.n_iter_ = trained.n_iter
         self.history_ = progress.history
@@ -260,17 +325,31 @@ class DirichletGPClassifier(Stream, InducingPointClassifier):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+            Or a Dask array or dataframe: the probabilities are then a Dask array, computed when they are asked for.
 
         Returns
         -------
         ndarray of shape (n, n_classes)
             Columns in the order of `classes_`; rows sum to one.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict_proba, X, (len(self.classes_),))
         return self._of_latent(X, class_probabilities)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`, accurate however small the probability; of shape (n, n_classes)."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict_log_proba, X, (len(self.classes_),))
         return self._of_latent(X, log_class_probabilities)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of each row, of shape (n,)."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict, X, (), self.classes_.dtype)
+        return super().predict(X)
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""

@@ -55,7 +55,7 @@ class ClassStatistics:
 
         def of_run(run: Run) -> tuple[int, float, Array, Array]:
             count, total, gram = 0.0, np.zeros(n_points), np.zeros((n_points, n_points))
-            for _, block, weights in rows.blocks(run, size):
+            for _, block, weights in workers.go_on(rows.blocks(run, size)):
                 vectors = features(block)
                 count += add_block(vectors, weights, total, gram)
             return run.code, count, total, symmetrise(gram)

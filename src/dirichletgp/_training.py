@@ -11,6 +11,7 @@
 Small problems (no more rows than points) go the same way with the rows themselves as points: the exact model.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import ArrayRows
+from ._checkpoint import Checkpoint
 from ._kernel_search import JITTER, State, warn_of_jitter
 from ._kernels import Kernel
 from ._label_search import LabelSearch, scoring_rows
@@ -34,6 +36,7 @@ from ._statistics import ClassStatistics
 from ._workers import Workers, row_slices
 
 Array = NDArray[np.float64]
+Whole = Callable[[Basis, Workers], ClassStatistics]
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets entirely wrong.
 _SURPRISE_FLOOR = 0.05
@@ -71,6 +74,8 @@ class Trainer(Schedule):
     workers : Workers
     rng : RandomState
     progress : Progress
+    whole : callable or None
+        From the final basis to the statistics of all rows, when `rows` are a sample of them.
     """
 
     def __init__(
@@ -81,12 +86,23 @@ class Trainer(Schedule):
         workers: Workers,
         rng: np.random.RandomState,
         progress: Progress,
+        whole: Whole | None = None,
     ):
         super().__init__(rows, settings, workers, rng, progress)
-        self.prior, self.settings = prior, settings
+        self.prior, self.settings, self.whole = prior, settings, whole
 
-    def run(self) -> Trained:
-        """All stages."""
+    def run(self, checkpoint: Checkpoint | None = None) -> Trained:
+        """All stages, or those that are left to do after a checkpoint."""
+        if checkpoint is not None and checkpoint.is_trained:
+            return self._finish(DirichletState(**checkpoint.trained(self.rng)))
+        state = self._learn()
+        if checkpoint is not None:
+            fields = {"jitter": state.jitter, "n_iter": state.n_iter, "alpha_epsilon": state.alpha_epsilon}
+            checkpoint.keep_trained(state.kernel, state.points, self.rng, **fields)
+        return self._finish(state)
+
+    def _learn(self) -> DirichletState:
+        """Kernel and points, from samples of the rows."""
         max_iter = self.settings.max_iter
         state = self._start()
         if max_iter > 0:
@@ -96,7 +112,7 @@ class Trainer(Schedule):
             state = replace(state, points=self.all_points(state.kernel, self._importance(state)))
             if max_iter > 0:
                 state = self.optimise(state, max(1, max_iter // 10))
-        return self._finish(state)
+        return state
 
     def objective(self, sample: ArrayRows, state: DirichletState) -> DirichletObjective:
         """The collapsed bound."""
@@ -153,8 +169,8 @@ class Trainer(Schedule):
         """The pass over all rows, and the label transform."""
         settings = self.settings
         basis, state = self.basis(state)
-        with self.progress.stage(f"statistics: {len(basis.points)} points, {len(self.rows)} rows"):
-            statistics = ClassStatistics.accumulate(self.rows, basis.vectors, len(basis.points), self.workers)
+        with self.progress.stage(f"statistics: {len(basis.points)} points, all rows"):
+            statistics = self._statistics(basis)
         alpha, transform = state.alpha_epsilon, state.transform
         if settings.label_transform == "learned":
             with self.progress.stage("label transform"):
@@ -173,6 +189,12 @@ class Trainer(Schedule):
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter)
+
+    def _statistics(self, basis: Basis) -> ClassStatistics:
+        """The statistics of all rows."""
+        if self.whole is not None:
+            return self.whole(basis, self.workers)
+        return ClassStatistics.accumulate(self.rows, basis.vectors, len(basis.points), self.workers)
 
     def _search(self, basis: Basis, statistics: ClassStatistics, leave_out: bool) -> LabelSearch:
         """A search for the label transform, scored on a sample of the pool."""

@@ -56,3 +56,5 @@ def paper(
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
     print(json.dumps(summary, indent=1) if as_json else report(summary))
+    if summary["failed"]:
+        raise typer.Exit(1)

@@ -13,7 +13,7 @@ from ..metrics import (
     mean_negative_log_likelihood,
     reliability_curve,
 )
-from ._methods import estimator
+from ._methods import estimator, parameters
 from ._plan import Data
 from ._store import Result, Settings
 from ._task import Task
@@ -28,16 +28,16 @@ _GUESSES = {"gpc": 40.0, "ours": 20.0, "nkrr": 1.5}
 def evaluation(data: Data, method: str, seed: int, **changes: Any) -> Task:
     """The task of fitting and scoring a method on a split."""
     model = estimator(method, data, seed, **changes)
-    parameters = {key: value for key, value in model.get_params().items() if key not in ("n_jobs", "verbose")}
+    chosen = parameters(model)
     settings: Settings = {
         **data.settings,
         "method": method,
         "split": seed,
-        "estimator": parameters,
+        "estimator": chosen,
         "library": __version__,
         "format": _FORMAT,
     }
-    size = (data.n_train / 15_000) ** 0.8 * (parameters["n_inducing"] or 1000) / (1000 if method == "ours" else 200)
+    size = (data.n_train / 15_000) ** 0.8 * (chosen["n_inducing"] or 1000) / (1000 if method == "ours" else 200)
     return Task(KIND, settings, lambda: measure(model, data, seed), _GUESSES.get(method, 2.0) * size)
 
 

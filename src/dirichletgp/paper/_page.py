@@ -16,7 +16,7 @@ _STYLE = """
 body { margin: 0 auto; max-width: 62rem; padding: 1rem; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.2; } h2 { margin-top: 3rem; font-size: 1.25rem; }
-nav a { margin-right: 1rem; white-space: nowrap; } a { color: inherit; }
+nav a { margin-right: 1rem; display: inline-block; } a { color: inherit; }
 .quiet, figcaption, caption { color: var(--quiet); font-size: 0.9rem; }
 figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; background: #fff; border-radius: 6px;
   border: 1px solid var(--line); box-sizing: border-box; padding: 6px; }
@@ -24,7 +24,7 @@ figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; background:
 table { border-collapse: collapse; font-size: 0.86rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding-bottom: 0.4rem; }
 th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } tbody tr:nth-child(even) { background: var(--stripe); }
+.words { text-align: left; } tbody tr:nth-child(even) { background: var(--stripe); }
 code { font-size: 0.9em; overflow-wrap: anywhere; }
 """
 
@@ -33,7 +33,7 @@ def page(sections: list[Section], summary: dict[str, Any], out: Path) -> str:
     """The page as HTML; nothing is loaded from elsewhere."""
     links = "".join(f'<a href="#{section.name}">{escape(section.title)}</a> ' for section in sections)
     machine = ", ".join(f"{key} {value}" for key, value in summary["machine"].items())
-    left_out = "".join(f"<li>{escape(message)}</li>" for message in summary["left_out"])
+    left_out = "".join(f"<li>{escape(message)}</li>" for message in summary["left_out"] + summary["failed"])
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -65,7 +65,9 @@ def _figure(figure: Figure, out: Path) -> str:
 
 def _table(table: Table) -> str:
     def row(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        aligned = zip(cells, table.numeric, strict=True)
+        inside = (f"<{tag}{'' if right else ' class=words'}>{escape(cell)}</{tag}>" for cell, right in aligned)
+        return "<tr>" + "".join(inside) + "</tr>"
 
     body = "".join(row(cells, "td") for cells in table.rows)
     head = f"<caption>{escape(table.caption)}</caption><thead>{row(table.columns, 'th')}</thead>"

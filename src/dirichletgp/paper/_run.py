@@ -75,7 +75,7 @@ def run_paper(plan: Plan, artefacts: tuple[str, ...] = (), command: str = "") ->
     order = sorted(wanted, key=lambda name: name not in _CHEAP_FIRST)
     tasks = [task for name in order for task in modules[name].tasks(plan)]
     tasks = without_repetition(tasks, plan.store)
-    computed = run_tasks(tasks, plan.store)
+    computed, failures = run_tasks(tasks, plan.store)
     with drawing():
         sections: list[Section] = [module.render(plan) for module in modules.values()]
     write_tables(sections, plan.out)
@@ -89,6 +89,7 @@ def run_paper(plan: Plan, artefacts: tuple[str, ...] = (), command: str = "") ->
         "seconds": round(time.perf_counter() - start, 1),
         "seconds_of_all_results": round(sum(result["seconds"] for result in kept), 1),
         "left_out": plan.skipped,
+        "failed": failures,
         "command": command,
         "machine": machine(),
     }
@@ -128,7 +129,7 @@ def _tidy(tasks: list[Task], plan: Plan) -> str:
 def report(summary: dict[str, Any]) -> str:
     """The last lines of a run."""
     lines = [f"{summary['results']} results, {summary['computed']} of them new, in {duration(summary['seconds'])}"]
-    return "\n".join([*lines, f"page: {summary['page']}"])
+    return "\n".join([*lines, *summary["failed"], f"page: {summary['page']}"])
 
 
 def main(artefact: str, arguments: list[str] | None = None) -> None:

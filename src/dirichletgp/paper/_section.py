@@ -32,6 +32,12 @@ class Table:
     columns: list[str]
     rows: list[list[str]]
 
+    @property
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        return [any(cells) and all(cell[:1].isdigit() for cell in cells if cell) for cells in columns]
+
     def as_csv(self) -> str:
         """Comma-separated values."""
         text = io.StringIO()
@@ -40,7 +46,7 @@ class Table:
 
     def as_markdown(self) -> str:
         """A table of GitHub's Markdown; numbers are set to the right."""
-        lines = [self.columns, ["---"] + ["---:"] * (len(self.columns) - 1), *self.rows]
+        lines = [self.columns, ["---:" if right else "---" for right in self.numeric], *self.rows]
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -55,9 +55,13 @@ def without_repetition(tasks: Iterable[Task], store: Store) -> list[Task]:
     return list({store.path(task.kind, task.settings): task for task in tasks}.values())
 
 
-def run_tasks(tasks: list[Task], store: Store, stream: TextIO | None = None) -> int:
-    """Compute what the store does not have yet; how many that was. Results are kept as they come."""
+def run_tasks(tasks: list[Task], store: Store, stream: TextIO | None = None) -> tuple[int, list[str]]:
+    """Compute what the store does not have yet; how many that was, and what went wrong. Results are kept as they come.
+
+    A task that fails is said and passed over: one bad fit should not cost a night. It is tried again by the next run.
+    """
     stream = stream or sys.stderr
+    failures: list[str] = []
     known: dict[tuple[Any, ...], float] = {}
     missing = []
     for task in tasks:
@@ -76,6 +80,10 @@ def run_tasks(tasks: list[Task], store: Store, stream: TextIO | None = None) -> 
         start = time.perf_counter()
         try:
             result = task.compute()
+        except Exception as error:
+            failures.append(f"{task.title} failed: {type(error).__name__}: {error}")
+            print(f" failed: {type(error).__name__}: {error}", file=stream, flush=True)
+            continue
         except BaseException:
             print(file=stream, flush=True)
             raise
@@ -84,7 +92,7 @@ def run_tasks(tasks: list[Task], store: Store, stream: TextIO | None = None) -> 
         print(f": {seconds:.1f} s", file=stream, flush=True)
         known[task.family] = seconds
         guessed, spent = guessed + task.seconds, spent + seconds
-    return len(missing)
+    return len(missing) - len(failures), failures
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import __version__
 from ..metrics import mean_negative_log_likelihood
 from . import results
-from ._methods import estimator
+from ._methods import estimator, parameters
 from ._plan import Data, Plan
 from ._section import BLACK, BLUE, VERMILION, Section, Table, new_figure
 from ._store import Result
@@ -41,8 +41,7 @@ def _task(data: Data, alpha: float, seed: int) -> Task:
         **data.settings,
         "split": seed,
         "alpha_epsilon": alpha,
-        "n_inducing": data.n_inducing,
-        "inducing": data.inducing,
+        "estimator": parameters(model),
         "library": __version__,
     }
     return Task(NAME, settings, compute, 3.0 * data.n_train / 15_000)

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from .. import DirichletGPClassifier, GPRegressionClassifier, __version__, baselines
-from ._methods import METHODS, available
+from ._methods import METHODS, available, parameters
 from ._plan import Plan
 from ._section import BLACK, PURPLE, Section, Table, new_figure, round_numbers
 from ._store import Result
@@ -70,29 +70,26 @@ def maximum_likelihood(x: Array, y: NDArray[np.int64]) -> Array:
     return np.asarray(expit(features(GRID) @ found))
 
 
-def _fitted(make: Callable[[dict[str, Any]], Any]) -> Callable[[Array, NDArray[np.int64]], Array]:
-    shared = {"ard": False, "scaler": "minmax", "n_inducing": _POINTS, "n_jobs": 1, "random_state": 0}
-
-    def on_grid(x: Array, y: NDArray[np.int64]) -> Array:
-        return np.asarray(make(shared).fit(x, y).predict_proba(GRID[:, None])[:, 1])
-
-    return on_grid
-
-
-CLASSIFIERS: dict[str, Callable[[Array, NDArray[np.int64]], Array]] = {
-    "ml": maximum_likelihood,
-    "gpr": _fitted(lambda shared: GPRegressionClassifier(**shared)),
-    "gpc": _fitted(lambda shared: getattr(baselines, "VariationalGPClassifier")(likelihood="probit", **shared)),  # noqa: B009
-    "gpd": _fitted(
-        lambda shared: DirichletGPClassifier(alpha_epsilon="training", label_transform="dirichlet", **shared)
-    ),
-    "ours": _fitted(lambda shared: DirichletGPClassifier(alpha_epsilon="auto", label_transform="dirichlet", **shared)),
+_SHARED: dict[str, Any] = {"ard": False, "scaler": "minmax", "n_inducing": _POINTS, "n_jobs": 1, "random_state": 0}
+# None: maximum likelihood, which is no estimator.
+CLASSIFIERS: dict[str, Callable[[], Any]] = {
+    "ml": lambda: None,
+    "gpr": lambda: GPRegressionClassifier(**_SHARED),
+    "gpc": lambda: getattr(baselines, "VariationalGPClassifier")(likelihood="probit", **_SHARED),  # noqa: B009
+    "gpd": lambda: DirichletGPClassifier(alpha_epsilon="training", label_transform="dirichlet", **_SHARED),
+    "ours": lambda: DirichletGPClassifier(alpha_epsilon="auto", label_transform="dirichlet", **_SHARED),
 }
 
 
+def _on_grid(model: Any, x: Array, y: NDArray[np.int64]) -> Array:
+    return maximum_likelihood(x, y) if model is None else np.asarray(model.fit(x, y).predict_proba(GRID[:, None])[:, 1])
+
+
 def _task(method: str, size: int, chunk: int, repetitions: range) -> Task:
+    model = CLASSIFIERS[method]()
+
     def compute() -> Result:
-        curves = np.array([CLASSIFIERS[method](*sample(size, repetition)) for repetition in repetitions])
+        curves = np.array([_on_grid(model, *sample(size, repetition)) for repetition in repetitions])
         mse = np.square(curves - true_probability(GRID)).mean(axis=1)
         return {
             "mse": mse.tolist(),
@@ -105,7 +102,7 @@ def _task(method: str, size: int, chunk: int, repetitions: range) -> Task:
         "size": size,
         "chunk": chunk,
         "repetitions": [repetitions.start, repetitions.stop],
-        "points": _POINTS,
+        "estimator": {} if model is None else parameters(model),
         "library": __version__,
     }
     return Task(NAME, settings, compute, _GUESSES.get(method, 0.6))

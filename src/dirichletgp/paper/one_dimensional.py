@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import DirichletGPClassifier, LabelTransform, __version__
+from ._methods import parameters
 from ._plan import Plan
 from ._section import BLUE, VERMILION, Section, new_figure
 from ._store import Result
@@ -22,12 +23,16 @@ def _data() -> tuple[Any, Any]:
     return x, (rng.uniform(size=_ROWS) < 1 / (1 + np.exp(-3 * np.sin(0.8 * x)))).astype(int)
 
 
-def _compute() -> Result:
-    x, y = _data()
-    grid = np.linspace(-1.5, 11.5, 261)
-    model = DirichletGPClassifier(
+def _model() -> DirichletGPClassifier:
+    return DirichletGPClassifier(
         ard=False, scaler=None, label_transform="dirichlet", alpha_epsilon=_ALPHA, random_state=0
     )
+
+
+def _compute() -> Result:
+    x, y = _data()
+    model = _model()
+    grid = np.linspace(-1.5, 11.5, 261)
     model.fit(x[:, None], y)
     mean, variance = model.latent_mean_and_variance(grid[:, None])
     lower, upper = model.predict_interval(grid[:, None])
@@ -37,7 +42,8 @@ def _compute() -> Result:
 
 
 def _task() -> Task:
-    return Task(NAME, {"alpha_epsilon": _ALPHA, "size": _ROWS, "library": __version__}, _compute, 0.5)
+    settings = {"size": _ROWS, "estimator": parameters(_model()), "library": __version__}
+    return Task(NAME, settings, _compute, 0.5)
 
 
 def tasks(plan: Plan) -> list[Task]:

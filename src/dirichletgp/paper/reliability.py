@@ -14,6 +14,8 @@ from ._store import Result
 from ._task import Task
 
 NAME, TITLE = "reliability", "Reliability diagrams"
+# Shares of the rows: bins with fewer are not drawn, or with an open symbol.
+_FEWEST, _ENOUGH = 0.001, 0.01
 _SHOWN = ("gpc", "gpd", "gpr", "gpr-platt")
 
 
@@ -35,7 +37,8 @@ def render(plan: Plan) -> Section:
     section.text.append(
         "Bins are pooled over all splits. Solid: the mean classifier. Grey: between the classifiers that answer with "
         f"the lower and the upper {100 * LEVEL:.0f} % quantile of the predictive distribution. Dashed: perfect "
-        "calibration. Bars: the proportion of test rows in each bin. A filled point has at least 1 % of the rows."
+        "calibration. Bars: the proportion of test rows in each bin. Bins with less than 0.1 % of the "
+        "rows are not drawn, those with less than 1 % have open symbols."
     )
     if binary:
         section.keep(plan.out, "reliability_two_classes", _binary_figure(binary, methods), "Two classes")
@@ -84,18 +87,17 @@ def _draw_binary(panel: Any, kept: list[Result], colour: str) -> None:
     panel.bar(edges[:-1], mean.mass, np.diff(edges), align="edge", color="#d9d9d9", edgecolor="#bdbdbd", linewidth=0.5)
     panel.plot([0, 1], [0, 1], "--", color="black", linewidth=0.8)
     if lower is not None and upper is not None:
-        # Along one curve and back along the other: each keeps the confidences it has.
-        outline = [(curve.confidence[curve.mass > 0], curve.accuracy[curve.mass > 0]) for curve in (lower, upper)]
-        x = np.concatenate([outline[0][0], outline[1][0][::-1]])
-        y = np.concatenate([outline[0][1], outline[1][1][::-1]])
-        panel.fill(x, y, color="#666666", alpha=0.35, linewidth=0)
+        edges_of_band = [(c.confidence[c.mass >= _FEWEST], c.accuracy[c.mass >= _FEWEST]) for c in (lower, upper)]
+        # Where both have rows: beyond that one of them would be a guess.
+        grid = np.linspace(max(x[0] for x, _ in edges_of_band), min(x[-1] for x, _ in edges_of_band), 200)
+        panel.fill_between(grid, *(np.interp(grid, x, y) for x, y in edges_of_band), color="#666666", alpha=0.35, lw=0)
     _draw_curve(panel, mean.confidence, mean.accuracy, mean.mass, colour, "o", None)
 
 
 def _draw_curve(panel: Any, x: Any, y: Any, mass: Any, colour: str, marker: str, label: str | None) -> None:
-    panel.plot(x[mass > 0], y[mass > 0], "-", color=colour, linewidth=1.3)
-    enough = mass >= 0.01
-    few = (mass > 0) & ~enough
+    panel.plot(x[mass >= _FEWEST], y[mass >= _FEWEST], "-", color=colour, linewidth=1.3)
+    enough = mass >= _ENOUGH
+    few = (mass >= _FEWEST) & ~enough
     panel.plot(x[enough], y[enough], marker, color=colour, markersize=4, label=label)
     panel.plot(x[few], y[few], marker, color=colour, markersize=4, markerfacecolor="white")
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..datasets import dataset_names
 from ._evaluation import evaluation
-from ._methods import METHODS, available
+from ._methods import METHODS, QUICK_POINTS, available
 from ._plan import Data, Plan
 from ._section import Section, Table, new_figure, round_numbers
 from ._store import Result
@@ -69,6 +69,11 @@ def render(plan: Plan) -> Section:
         "feature, normal-score scaling, a learned label transform. ECE has 10 bins of equal width; the experiments of "
         "the paper take the middle of a bin as its confidence, everybody else the mean."
     )
+    if plan.quick:
+        section.text.append(
+            "A quick run: few rows, few splits and few inducing points, to see that everything works. The numbers mean "
+            f"little; GPD (defaults) has {QUICK_POINTS} points."
+        )
     rows = [
         [
             label,
@@ -98,15 +103,16 @@ def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
                 for place, label in enumerate(labels)
                 if (label, method) in found
             ]
-            place, mean, error = np.array(points).T
+            place, mean, error = np.array([point for point in points if point[1] > 0] or [(np.nan,) * 3]).T
             style = METHODS[method]
             panel.errorbar(
                 place, mean, np.nan_to_num(error), fmt=style.marker, color=style.colour, label=style.label,
                 markersize=5, capsize=2, linewidth=1,
             )  # fmt: skip
         panel.set_ylabel(title)
-        panel.set_yscale("log")
-        round_numbers(panel.yaxis)
+        if any(result[key] > 0 for results in found.values() for result in results):
+            panel.set_yscale("log")  # on which a mean of zero has no place
+            round_numbers(panel.yaxis)
         for edge in np.arange(len(labels) - 1) + 0.5:
             panel.axvline(edge, color="#bbbbbb", linewidth=0.6)
         panel.grid(axis="x", visible=False)

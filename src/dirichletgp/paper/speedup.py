@@ -6,7 +6,7 @@ from ..datasets import dataset_names
 from . import results
 from ._methods import METHODS
 from ._plan import Plan
-from ._section import Section, Table, new_figure
+from ._section import Section, Table, new_figure, round_numbers
 from ._task import Task
 
 NAME, TITLE = "speedup", "Speed-up of GPD over GPC"
@@ -45,6 +45,7 @@ def render(plan: Plan) -> Section:
         panel.bar_label(bars, [f" {ratios[name]:.1f} times" for name in names])
         panel.set(xscale="log", xlabel="training time of GPC / training time of GPD")
         panel.set_xlim(min(1.0, *ratios.values()) * 0.8, max(ratios.values()) * 2)
+        round_numbers(panel.xaxis)
         panel.axvline(1, color="black", linewidth=0.8)
         panel.grid(axis="y", visible=False)
         section.keep(plan.out, "speedup", figure, "Speed-up of GPD over GPC in training")

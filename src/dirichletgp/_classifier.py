@@ -111,7 +111,7 @@ class DirichletGPClassifier(Stream, SourceFit):
     history_ : list of dict
         The stages of the fit: "stage", "seconds", "note" and "bound_per_row", the bound at every evaluation.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only when `X` has column names that are all strings.
 
     Examples

@@ -1,6 +1,8 @@
 """Fitting to rows that need not fit into memory: learn from a sample of one pass, sum up all rows in another."""
 
 import os
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,10 @@ from ._posterior import Basis
 from ._progress import Progress
 from ._scaling import fit_scaler, scaling_function
 from ._schedule import POOL_ROWS
-from ._sources import ArraySource, RowSource, chunks
+from ._sources import ArraySource, Chunk, RowSource, chunks
 from ._statistics import ClassStatistics
 from ._survey import Survey, sample_rows
+from ._tensors import TensorObjective, TensorRows, checked_device, is_tensor
 from ._workers import Workers
 
 Array = NDArray[np.float64]
@@ -61,6 +64,29 @@ class SourceFit(InducingPointClassifier):
             return collection.statistics(basis, labelling)
 
         self._train(rows, rng, progress, totals=survey.class_totals, whole=whole)
+
+    def _fit_tensor(self, X: Any, y: Any, sample_weight: Any, checkpoint: Any) -> None:
+        """Learn from a sample of a tensor, with all passes over rows where the tensor lives."""
+        if checkpoint is not None:
+            raise ValueError("checkpoint is for rows read from files or host arrays; leave it out with tensors.")
+        rng, progress, device = check_random_state(self.random_state), Progress(self.verbose), checked_device(X)
+        labels = device.back(y) if is_tensor(y) else y
+        weights = device.back(sample_weight) if is_tensor(sample_weight) else sample_weight
+        # The survey sees positions in place of rows: only the sample comes to the host.
+        positions = ArraySource(np.arange(X.shape[0], dtype=np.float64)[:, None], labels, weights)
+        found = Survey.of(chunks(positions), self._sample_size(X.shape[1]), survey_seed(rng))
+        sampled = device.indices(found.sample.X[:, 0].astype(np.intp))
+        sample = found.sample._replace(X=device.back(device.floats(device.xp.take(X, sampled, axis=0))))
+        survey = replace(found, sample=sample)
+        rows, labelling = self._surveyed_rows(survey, None, rng)
+        everything = labelling.rows(Chunk(np.empty((X.shape[0], 0)), positions.labels, positions.weights))
+
+        def whole(basis: Basis, _: Workers) -> ClassStatistics:
+            parts = everything.codes, everything.weights, everything.n_classes
+            return TensorRows(device, X, *parts, self.scaler_).statistics(basis)
+
+        objective = partial(TensorObjective, device=device)
+        self._train(rows, rng, progress, totals=survey.class_totals, whole=whole, objective=objective)
 
     def _array_source(self, X: Any, y: Any, sample_weight: Any) -> ArraySource:
         """Arrays in memory as a source."""

@@ -72,7 +72,9 @@ class SourceFit(InducingPointClassifier):
             everything = AllRows(survey.class_totals * (1.0 if self._class_factors is None else self._class_factors))
 
             def objective(_: ArrayRows, *settings: Any) -> DirichletObjective:
-                return DaskObjective(everything, *settings, collection=collection, labelling=labelling)  # type: ignore[arg-type]
+                transform, prior, jitter, workers = settings
+                of_rows = (everything, transform, prior, jitter, workers)
+                return DaskObjective(*of_rows, collection, labelling)  # type: ignore[arg-type]
 
         self._train(rows, rng, progress, totals=survey.class_totals, whole=whole, objective=objective)
 

@@ -16,7 +16,8 @@ from dirichletgp._workers import Workers
 torch = pytest.importorskip("torch")
 pytest.importorskip("array_api_compat")
 
-from dirichletgp._tensors import Device, TensorObjective  # noqa: E402
+from dirichletgp._device import Device  # noqa: E402
+from dirichletgp._tensors import TensorObjective  # noqa: E402
 
 N = 800
 
@@ -88,6 +89,13 @@ def test_predictions_of_tensors_are_those_of_arrays(data):
     np.testing.assert_array_equal(classifier.predict(tensor), classifier.predict(X))
     single = classifier.predict_proba(tensor.to(torch.float32))
     np.testing.assert_allclose(single, classifier.predict_proba(X), atol=1e-4)
+
+
+def test_a_data_loader_is_an_iterable_of_blocks(data):
+    X, y = data
+    rows = torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(y))
+    loaded = quick().fit(torch.utils.data.DataLoader(rows, batch_size=64))
+    np.testing.assert_allclose(loaded.predict_proba(X), quick().fit(X, y).predict_proba(X), atol=1e-9)
 
 
 def test_errors_say_what_is_wrong(data):

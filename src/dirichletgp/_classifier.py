@@ -14,6 +14,7 @@ from . import persistence
 from ._blocks import ArrayRows
 from ._checkpoint import Checkpoint
 from ._dask import is_dask, lazily
+from ._device import checked_device, is_tensor
 from ._kernels import Kernel
 from ._leave_one_out import leave_one_out_latent
 from ._model import Model
@@ -30,7 +31,7 @@ from ._progress import Progress
 from ._source_fit import SourceFit
 from ._sources import row_source
 from ._streams import Stream
-from ._tensors import checked_device, is_tensor, latent_blocks
+from ._tensors import latent_blocks
 from ._training import Trainer, Whole
 from ._workers import Workers
 

@@ -19,7 +19,7 @@ from ._kernels import Kernel, KernelGradient
 from ._objective import DirichletObjective, gradient_of_rows
 from ._parameters import sample_weights
 from ._posterior import Basis
-from ._sources import Chunk, _finite
+from ._sources import Chunk, checked_finite
 from ._statistics import ClassStatistics, RowStatistics
 from ._survey import Survey
 from ._workers import Workers
@@ -137,7 +137,7 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     if weights is not None and not np.all(weights > 0):
         kept = weights > 0
         rows, labels, weights = rows[kept], labels[kept], weights[kept]
-    return Chunk(_finite(rows, names), labels, weights)
+    return Chunk(checked_finite(rows, names), labels, weights)
 
 
 def _survey_of_chunk(chunk: Chunk, size: int, seed: tuple[int, int]) -> Survey | None:

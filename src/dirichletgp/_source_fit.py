@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from ._blocks import ArrayRows
 from ._checkpoint import Checkpoint
 from ._dask import AllRows, DaskObjective, DaskRows
+from ._device import checked_device, is_tensor
 from ._estimator import InducingPointClassifier
 from ._full_pass import FullPass, Labelling
 from ._objective import DirichletObjective
@@ -25,7 +26,7 @@ from ._schedule import POOL_ROWS
 from ._sources import ArraySource, Chunk, RowSource, chunks
 from ._statistics import ClassStatistics
 from ._survey import Survey, sample_rows
-from ._tensors import TensorObjective, TensorRows, checked_device, is_tensor
+from ._tensors import TensorObjective, TensorRows
 from ._workers import Workers
 
 Array = NDArray[np.float64]

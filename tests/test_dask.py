@@ -117,6 +117,19 @@ def test_a_large_collection_is_learned_from_its_sample(data, monkeypatch):
     assert classifier.score(X, y) > 0.7
 
 
+def test_the_kernel_can_be_learned_from_all_rows_where_they_are(data, in_memory, monkeypatch):
+    monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
+    monkeypatch.setattr("dirichletgp._source_fit.POOL_ROWS", 500)
+    X, y = data
+    given = {"inducing": X[:30], "scaler": None, "lengthscale": 2.0, "variance": 4.0, "n_subsample": N}
+    for class_weight in (None, {0: 2.0}):
+        found = quick(class_weight=class_weight, **given).fit(*collections(X, y))
+        expected = quick(class_weight=class_weight, **given).fit(X, y)
+        assert found.n_iter_ == expected.n_iter_ > 1
+        np.testing.assert_allclose(found.lengthscale_, expected.lengthscale_, rtol=1e-6)
+        assert_same(found, expected, X, 1e-5)
+
+
 def test_errors_say_what_is_wrong(data):
     X, y = data
     rows, labels = collections(X, y)

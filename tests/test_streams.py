@@ -199,7 +199,7 @@ def test_few_rows_at_first_do_not_settle_the_points(data):
 def test_the_kernel_is_learned_whenever_the_rows_have_doubled(data, monkeypatch):
     X, y = data
     trained, run = [], Trainer.run
-    monkeypatch.setattr(Trainer, "run", lambda self: trained.append(len(self.rows)) or run(self))
+    monkeypatch.setattr(Trainer, "run", lambda self, *a: trained.append(len(self.rows)) or run(self, *a))
     stream = quick(n_subsample=100)
     for i in range(0, 200, 10):
         stream.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1, 2])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._parameters import sample_weights
-from ._sources import Chunk, _finite
+from ._sources import Chunk, checked_finite
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -90,7 +90,7 @@ class ArrowSource:
         weights = None
         if self.weight is not None:
             weights = sample_weights(columns[self.weight].to_numpy(zero_copy_only=False), len(X))
-        return Chunk(_finite(X, names), _labels(columns[self.label]), weights)
+        return Chunk(checked_finite(X, names), _labels(columns[self.label]), weights)
 
 
 def _dataset(where: Any) -> Any:

@@ -14,9 +14,11 @@ from . import persistence
 from ._blocks import ArrayRows
 from ._checkpoint import Checkpoint
 from ._dask import is_dask, lazily
+from ._device import checked_device, is_tensor
 from ._kernels import Kernel
 from ._leave_one_out import leave_one_out_latent
 from ._model import Model
+from ._objective import DirichletObjective
 from ._parameters import check_settings, class_prior, count, fraction
 from ._probabilities import (
     class_probabilities,
@@ -29,6 +31,7 @@ from ._progress import Progress
 from ._source_fit import SourceFit
 from ._sources import row_source
 from ._streams import Stream
+from ._tensors import latent_blocks
 from ._training import Trainer, Whole
 from ._workers import Workers
 
@@ -184,7 +187,8 @@ class DirichletGPClassifier(Stream, SourceFit):
         X : array-like of shape (n, n_features), path, Arrow table or dataset, iterable of blocks, Dask collection
             Rows; or the path or glob of Parquet or CSV files, a list of paths, a pyarrow Table or Dataset; or an
             iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time; or a Dask array or
-            dataframe, whose chunks stay where they are. Memory maps are read piece by piece.
+            dataframe, whose chunks stay where they are; or a PyTorch tensor, whose device does what has the size of
+            the rows. Memory maps are read piece by piece.
         y : array-like of shape (n,), str or None
             Class labels of any type; the name of the label column of files and Arrow tables; None with blocks.
         sample_weight : array-like of shape (n,), str or None
@@ -205,6 +209,8 @@ class DirichletGPClassifier(Stream, SourceFit):
             source = row_source(X, y, sample_weight, columns)
             if is_dask(X):
                 self._fit_dask(X, y, sample_weight, checkpoint)
+            elif is_tensor(X):
+                self._fit_tensor(X, y, sample_weight, checkpoint)
             elif source is not None or checkpoint is not None:
                 self._fit_source(source or self._array_source(X, y, sample_weight), checkpoint)
             else:
@@ -228,6 +234,7 @@ class DirichletGPClassifier(Stream, SourceFit):
         totals: Array | None = None,
         whole: Whole | None = None,
         checkpoint: Checkpoint | None = None,
+        objective: Callable[..., DirichletObjective] = DirichletObjective,
     ) -> None:
         """Learn from checked rows, from the `start` of an earlier kernel if there is one.
 
@@ -244,7 +251,7 @@ class DirichletGPClassifier(Stream, SourceFit):
             weights = totals if self._class_factors is None else totals * self._class_factors
         prior = class_prior(self.class_prior, weights)
         with Workers(self.n_jobs) as workers:
-            trained = Trainer(rows, prior, settings, workers, rng, progress, whole).run(checkpoint)
+            trained = Trainer(rows, prior, settings, workers, rng, progress, whole, objective).run(checkpoint)
         progress.done()
         self.n_iter_ = trained.n_iter
         self.history_ = progress.history
@@ -447,6 +454,8 @@ class DirichletGPClassifier(Stream, SourceFit):
 
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
+        if is_tensor(X):
+            return self._of_tensor(X, function)
         rows = self._new_rows(X)
         self._solve()
 
@@ -456,6 +465,15 @@ class DirichletGPClassifier(Stream, SourceFit):
             return function(mean[:n], variance[:n])
 
         return self._of_blocks(rows, of_block)
+
+    def _of_tensor(self, X: Any, function: Callable[[Array, Array], Array]) -> Array:
+        """`_of_latent` of a tensor: latent functions where it lives, the rest here."""
+        check_is_fitted(self)
+        device = checked_device(X, self.n_features_in_)
+        self._solve()
+        parts = latent_blocks(device, self._model, self.scaler_, X)
+        with Workers(self.n_jobs) as workers:
+            return np.concatenate(list(workers.map(lambda latent: function(*latent), parts)))
 
     def _solve(self) -> None:
         """Solve for the posterior of the rows seen so far, if that was not done before."""

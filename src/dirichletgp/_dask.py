@@ -1,22 +1,30 @@
 """Rows on a Dask cluster: every chunk is surveyed and summed up where it lies, results are added in a tree.
 
-What travels is a sample of the rows once, the model's basis to the workers, and class statistics between them. Chunks
-are independent: a worker that is lost costs its chunks, which Dask computes again elsewhere.
+What travels is a sample of the rows once, the model's basis to the workers, and class statistics between them; with a
+kernel learned from all rows, also derivatives and gradients. Chunks are independent: a worker that is lost costs its
+chunks, which Dask computes again elsewhere.
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._bound import BoundDerivatives
 from ._full_pass import Labelling
+from ._kernels import Kernel, KernelGradient
+from ._objective import DirichletObjective, gradient_of_rows
 from ._parameters import sample_weights
 from ._posterior import Basis
-from ._sources import Chunk, _finite
-from ._statistics import ClassStatistics
+from ._sources import Chunk, checked_finite
+from ._statistics import ClassStatistics, RowStatistics
 from ._survey import Survey
 from ._workers import Workers
+
+Array = NDArray[np.float64]
 
 _BRANCHES = 4  # how many results are added at once
 
@@ -69,13 +77,44 @@ class DaskRows:
 
     def statistics(self, basis: Basis, labelling: Labelling) -> ClassStatistics:
         """The class statistics of all rows."""
+        total: ClassStatistics = self.summed(_statistics_of_chunk, _sum, labelling, basis.vectors, len(basis.points))
+        return total
+
+    def summed(self, function: Callable[..., Any], join: Callable[..., Any], *task: Any) -> Any:
+        """A function of the task and a chunk, summed over all chunks."""
         from dask import delayed
 
-        task = delayed((basis, labelling), traverse=False)  # a node of its own: sent to each worker once
-        of_chunk = delayed(_statistics_of_chunk)
-        parts = [of_chunk(task, chunk) for chunk in self.chunks]
-        total: ClassStatistics = _tree(parts, delayed(_sum, pure=True)).compute()
-        return total
+        sent = delayed(task, traverse=False)  # a node of its own: sent to each worker once
+        of_chunk = delayed(function)
+        return _tree([of_chunk(sent, chunk) for chunk in self.chunks], delayed(join)).compute()
+
+
+class AllRows(NamedTuple):
+    """What the search for the kernel asks of rows that stay on the cluster: their weights (C,)."""
+
+    class_weights: Array
+
+
+@dataclass(frozen=True)
+class DaskObjective(DirichletObjective):
+    """The collapsed bound of all rows of a collection, both passes over them on the cluster."""
+
+    collection: DaskRows
+    labelling: Labelling
+
+    def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
+        """The first pass: every class has a Gram, since rows do not travel."""
+        values = partial(_kernel_values, kernel, points)
+        total = self.collection.summed(_statistics_of_chunk, _sum, self.labelling, values, len(points))
+        grams = dict(enumerate(total.grams))
+        return RowStatistics(total.counts, total.sums, grams, {}, np.zeros((len(points), len(points))))
+
+    def gradient(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
+        """The second pass."""
+        found: KernelGradient = self.collection.summed(
+            _gradient_of_chunk, _sum_of_gradients, self.labelling, bound, kernel, points
+        )
+        return found
 
 
 def _parts(collection: Any, name: str) -> list[Any]:
@@ -98,7 +137,7 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     if weights is not None and not np.all(weights > 0):
         kept = weights > 0
         rows, labels, weights = rows[kept], labels[kept], weights[kept]
-    return Chunk(_finite(rows, names), labels, weights)
+    return Chunk(checked_finite(rows, names), labels, weights)
 
 
 def _survey_of_chunk(chunk: Chunk, size: int, seed: tuple[int, int]) -> Survey | None:
@@ -110,11 +149,28 @@ def _joined_surveys(parts: list[Survey | None], size: int) -> Survey | None:
     return Survey.joined(surveys, size) if surveys else None
 
 
-def _statistics_of_chunk(task: tuple[Basis, Labelling], chunk: Chunk) -> ClassStatistics:
-    basis, labelling = task
+def _statistics_of_chunk(task: tuple[Labelling, Callable[[Array], Array], int], chunk: Chunk) -> ClassStatistics:
+    labelling, features, n_points = task
     # Dask runs as many tasks as a worker has cores: one thread each.
     with Workers(1) as workers:
-        return ClassStatistics.accumulate(labelling.rows(chunk), basis.vectors, len(basis.points), workers)
+        return ClassStatistics.accumulate(labelling.rows(chunk), features, n_points, workers)
+
+
+def _kernel_values(kernel: Kernel, points: Array, rows: Array) -> Array:
+    return kernel.values(rows, points)
+
+
+def _gradient_of_chunk(task: tuple[Labelling, BoundDerivatives, Kernel, Array], chunk: Chunk) -> KernelGradient:
+    labelling, bound, kernel, points = task
+    with Workers(1) as workers:
+        return gradient_of_rows(bound, labelling.rows(chunk), kernel, points, workers)
+
+
+def _sum_of_gradients(parts: list[KernelGradient]) -> KernelGradient:
+    total, *others = parts
+    for other in others:
+        total = total.plus(other)
+    return total
 
 
 def _sum(parts: list[ClassStatistics]) -> ClassStatistics:

@@ -101,7 +101,7 @@ class ArraySource:
         for start in range(0, len(self.X), size):
             part = slice(start, start + size)
             # A copy, so that pages of a memory map are not held, and cannot change.
-            X = _finite(np.array(self.X[part], dtype=_float_type(self.X.dtype)), self.feature_names)
+            X = checked_finite(np.array(self.X[part], dtype=_float_type(self.X.dtype)), self.feature_names)
             yield Chunk(X, self.labels[part], None if self.weights is None else self.weights[part])
 
 
@@ -236,7 +236,7 @@ def _float_type(dtype: np.dtype[Any]) -> type:
     return np.float32 if dtype == np.float32 else np.float64
 
 
-def _finite(X: NDArray[Any], names: list[str] | None) -> NDArray[Any]:
+def checked_finite(X: NDArray[Any], names: list[str] | None) -> NDArray[Any]:
     """X, if it holds neither NaN nor infinity."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):

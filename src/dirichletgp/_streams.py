@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._blocks import ArrayRows
 from ._estimator import InducingPointClassifier
-from ._linalg import cholesky
+from ._forgetting import without
 from ._model import Model
 from ._parameters import class_factors, class_prior, default_points, sample_weights
 from ._progress import Progress
@@ -26,8 +26,6 @@ from ._workers import Workers
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
-# Rounding of sums: less than this part of a class is nothing, and as much below zero is not yet negative.
-_NOTHING = 1e-10
 _ADVICE = " Declare new labels once, with all others, in the argument classes of partial_fit."
 
 
@@ -122,7 +120,7 @@ class Stream(InducingPointClassifier):
         with self._as_it_was_on_failure():
             rows, codes, weights = self._trained_rows(X, y, sample_weight)
             taken = self._statistics_of(*_without_zeros(rows, codes, weights))
-            self._update(_difference(self._model.statistics, taken, self._model.kernel.variance, self.classes_))
+            self._update(without(self._model.statistics, taken, self._model.kernel.variance, self.classes_))
             self._warm_up = None
         return self
 
@@ -312,37 +310,3 @@ def _differences(one: Stream, other: Stream) -> list[str]:
     if kernels[0] != kernels[1] or not np.array_equal(mine.kernel.lengthscale, theirs.kernel.lengthscale):
         differing.append("kernel")
     return differing
-
-
-def _difference(
-    before: ClassStatistics, taken: ClassStatistics, variance: float, classes: NDArray[Any]
-) -> ClassStatistics:
-    """The statistics without some rows; `ValueError` if they cannot be statistics of any rows."""
-    after = before - taken
-    for k in np.flatnonzero(taken.counts).tolist():
-        have, want = before.counts[k], taken.counts[k]
-        if want > have * (1 + _NOTHING) or not _possible(before, after, k, variance):
-            raise ValueError(
-                f"forget: rows of class {classes[k]!r} were never added, or not with these weights: the model has a "
-                f"weight of {have:g} in that class, {want:g} should be taken away. The model is as it was."
-            )
-        if after.counts[k] <= _NOTHING * have:
-            # The last row of a class leaves rounding behind, which would not be nothing to a solver.
-            after.counts[k] = after.sums[k] = after.grams[k] = 0.0
-    return after
-
-
-def _possible(before: ClassStatistics, after: ClassStatistics, k: int, variance: float) -> bool:
-    """Whether a class can have these sums: the Gram of its rows, each with a one before its vector, is not negative."""
-    n_points = len(after.sums[k])
-    gram = np.empty((n_points + 1, n_points + 1))
-    gram[0, 0] = variance * after.counts[k]
-    gram[1:, 0] = gram[0, 1:] = np.sqrt(variance) * after.sums[k]
-    gram[1:, 1:] = after.grams[k]
-    slack = _NOTHING * (variance * before.counts[k] + np.trace(before.grams[k]))
-    gram.flat[:: n_points + 2] += slack
-    try:
-        cholesky(gram, overwrite=True)
-    except np.linalg.LinAlgError:
-        return False
-    return True

@@ -76,6 +76,8 @@ class Trainer(Schedule):
     progress : Progress
     whole : callable or None
         From the final basis to the statistics of all rows, when `rows` are a sample of them.
+    objective : callable
+        Makes the objective of a sample of the rows, by `DirichletObjective` or another that takes its arguments.
     """
 
     def __init__(
@@ -87,9 +89,10 @@ class Trainer(Schedule):
         rng: np.random.RandomState,
         progress: Progress,
         whole: Whole | None = None,
+        objective: Callable[..., DirichletObjective] = DirichletObjective,
     ):
         super().__init__(rows, settings, workers, rng, progress)
-        self.prior, self.settings, self.whole = prior, settings, whole
+        self.prior, self.settings, self.whole, self._objective = prior, settings, whole, objective
 
     def run(self, checkpoint: Checkpoint | None = None) -> Trained:
         """All stages, or those that are left to do after a checkpoint."""
@@ -116,7 +119,7 @@ class Trainer(Schedule):
 
     def objective(self, sample: ArrayRows, state: DirichletState) -> DirichletObjective:
         """The collapsed bound."""
-        return DirichletObjective(sample, state.transform, self.prior, state.jitter, self.workers)
+        return self._objective(sample, state.transform, self.prior, state.jitter, self.workers)
 
     def _start(self) -> DirichletState:
         alpha = self.settings.alpha_epsilon

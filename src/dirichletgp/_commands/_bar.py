@@ -43,11 +43,11 @@ class Estimate:
     >>> estimate("stage", "kernel: 400 points, 4000 rows")
     >>> estimate("evaluation", 20)
     >>> round(estimate.share, 2)
-    0.25
+    0.17
     """
 
     def __init__(self, max_iter: int):
-        self._usual = [max_iter / 2, max_iter / 4, max_iter / 10]
+        self._most = [max_iter, max_iter / 4, max_iter / 10]
         self._stage, self._kernels, self.share, self.words = -1, 0, 0.0, ""
 
     def __call__(self, event: str, what: Any) -> None:
@@ -58,9 +58,8 @@ class Estimate:
             self.words = _WORDS.get(name, name)
             self.share = max(self.share, self._before())
         else:
-            usual = self._usual[min(max(self._kernels, 1), 3) - 1]
-            # Approaches the end of its stage without reaching it, should the search take longer than usual.
-            within = what / (what + usual * 0.6) if usual else 0.0
+            most = self._most[min(max(self._kernels, 1), 3) - 1]
+            within = min(what / (most + 1), 0.97)
             self.share = max(self.share, self._before() + within * _STAGES[self._stage][1])
 
     def _before(self) -> float:

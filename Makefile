@@ -8,7 +8,7 @@ ARGS ?=
 export PYTHONUNBUFFERED := 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help test lint format demo bench ci clean
+.PHONY: help test lint format demo bench docs dist oldest newest ci clean
 .DELETE_ON_ERROR:
 
 help:
@@ -17,6 +17,10 @@ help:
 	@echo "make format  let ruff fix and format the code"
 	@echo "make demo    train on real data, print the scores, save a reliability diagram"
 	@echo "make bench   run benchmarks/bench_*.py"
+	@echo "make docs    build the documentation site, examples and all, into docs/_build/html; warnings are errors"
+	@echo "make dist    build wheel and sdist into dist/, install the wheel in an empty environment and time its import"
+	@echo "make oldest  run the tests with the oldest versions of the dependencies that pyproject.toml allows"
+	@echo "make newest  run the tests with the newest versions, pre-releases included"
 	@echo "make ci      lint, then test"
 	@echo "make clean   remove .venv and everything built"
 
@@ -50,10 +54,25 @@ bench: $(VENV)/.installed-demo
 	@set -e; for script in benchmarks/bench_*.py; do \
 		echo "== $$script"; $(BIN)/python $$script $(ARGS); done
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+dist: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python tools/check_wheel.py dist
+
+# Environments of their own, so that neither disturbs the other. ARGS goes to pytest.
+oldest:
+	$(PYTHON) tools/with_versions.py oldest $(ARGS)
+
+newest:
+	$(PYTHON) tools/with_versions.py newest $(ARGS)
+
 ci:
 	$(MAKE) lint
 	$(MAKE) test
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-newest docs/_build docs/auto_examples docs/generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -2,10 +2,10 @@
 
     python benchmarks/bench_gpc.py [--datasets eeg htru2 magic letter] [--points 200] [--gradients]
 
-Same rows, same inducing points, same kernel family, both run until their bound no longer rises: L-BFGS stops at gains of
-1e-6 (GPC) and 1e-7 (GPD) per row. GPC has the likelihoods of the paper (probit; RobustMax for letter), natural
-gradients for its belief, and its kernel is learned on the bound with the belief at its best. `--gradients` measures what
-natural gradients buy: passes to the best belief for a fixed kernel (MAGIC), against L-BFGS over means and Cholesky
+Same rows, same inducing points, same kernel family, both run until their bound no longer rises: L-BFGS stops at gains
+of 1e-6 (GPC) and 1e-7 (GPD) per row. GPC has the likelihoods of the paper (probit; RobustMax for letter), natural
+gradients for its belief, and its kernel is learned on the bound with the belief at its best. `--gradients` measures
+what natural gradients buy: passes to the best belief for a fixed kernel (MAGIC), against L-BFGS over means and Cholesky
 factors.
 """
 

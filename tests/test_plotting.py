@@ -66,19 +66,43 @@ def test_the_legend_prints_the_ece_of_the_tables():
     assert f"LogisticRegression (ECE {ece:.3f})" in texts
 
 
-def test_the_band_lies_between_the_curves_of_the_quantile_classifiers():
+def test_the_band_is_bounded_by_the_mean_quantiles_of_the_rows_in_each_bin():
     X, y = two_classes()
     model = WithInterval().fit(X, y)
     display = ReliabilityDisplay.from_estimator(model, X, y, level=0.9)
     lower, upper = model.predict_interval(X, level=0.9)
-    corners = display.band_.get_xy()
+    corners = display.band_.get_path().vertices
+    in_third_bin = np.ceil(model.predict_proba(X)[:, 1] * 10) == 3
+    accuracy = np.mean(y[in_third_bin] == "yes")
     for quantile, drawn in ((lower, display.lower), (upper, display.upper)):
-        curve = reliability_curve(y == "yes", quantile[:, 1], pos_label=True)
-        assert_allclose(drawn.accuracy, curve.accuracy)
-        held = curve.mass > 0
-        for point in np.column_stack([curve.confidence, curve.accuracy])[held]:
+        assert_allclose(drawn.confidence[2], quantile[in_third_bin, 1].mean())
+        assert_allclose(drawn.accuracy[2], accuracy)
+        for point in np.column_stack([drawn.confidence, drawn.accuracy]):
             assert np.abs(corners - point).sum(axis=1).min() < 1e-12
     assert "90 % quantile" in display.band_.get_label()
+
+
+def test_the_band_of_few_rows_neither_crosses_itself_nor_leaves_the_curve():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        prob = rng.uniform(size=25)
+        y = rng.uniform(size=25) < prob
+        display = ReliabilityDisplay.from_predictions(
+            y, prob, lower=np.maximum(prob - 0.1, 0), upper=np.minimum(prob + 0.1, 1)
+        )
+        path = display.band_.get_path()
+        held = display.curve.mass > 0
+        assert np.all(display.lower.confidence[held] <= display.upper.confidence[held])
+        middle = np.column_stack([display.curve.confidence, display.curve.accuracy])[held]
+        between = (middle[:-1] + middle[1:]) / 2
+        assert path.contains_points(between, radius=1e-9).all()
+        quadrangles = path.vertices.reshape(held.sum() - 1, -1, 2)
+        assert min(polygon_area(corners) for corners in quadrangles) >= 0  # all turn the same way
+
+
+def polygon_area(corners):
+    x, y = corners.T
+    return 0.5 * (x @ np.roll(y, -1) - y @ np.roll(x, -1))
 
 
 def test_a_calibrated_model_has_the_identity_in_its_band():
@@ -166,7 +190,7 @@ def test_weights_reach_curve_histogram_and_band():
     repeated = ReliabilityDisplay.from_estimator(model, X.repeat(weight, 0), y.repeat(weight))
     assert_allclose(weighted.mass, repeated.mass)
     assert_allclose(weighted.curve.accuracy, repeated.curve.accuracy)
-    assert_allclose(weighted.band_.get_xy(), repeated.band_.get_xy())
+    assert_allclose(weighted.band_.get_path().vertices, repeated.band_.get_path().vertices)
 
 
 def test_nothing_is_cut_off_at_the_edge_of_the_figure():

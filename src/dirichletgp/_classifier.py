@@ -1,15 +1,24 @@
 """`DirichletGPClassifier`: the estimator, in scikit-learn's manner."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from ._estimator import InducingPointClassifier
+from . import persistence
+from ._blocks import ArrayRows
+from ._checkpoint import Checkpoint
+from ._dask import is_dask, lazily
+from ._device import checked_device, is_tensor
+from ._kernels import Kernel
 from ._leave_one_out import leave_one_out_latent
+from ._model import Model
+from ._objective import DirichletObjective
 from ._parameters import check_settings, class_prior, count, fraction
 from ._probabilities import (
     class_probabilities,
@@ -19,13 +28,17 @@ from ._probabilities import (
     uncertainty,
 )
 from ._progress import Progress
-from ._training import Trainer
+from ._source_fit import SourceFit
+from ._sources import row_source
+from ._streams import Stream
+from ._tensors import latent_blocks
+from ._training import Trainer, Whole
 from ._workers import Workers
 
 Array = NDArray[np.float64]
 
 
-class DirichletGPClassifier(InducingPointClassifier):
+class DirichletGPClassifier(Stream, SourceFit):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and the
@@ -92,12 +105,16 @@ class DirichletGPClassifier(InducingPointClassifier):
     class_prior_ : ndarray of shape (n_classes,)
     bound_ : float
         Collapsed lower bound of the log marginal likelihood of all rows, under the Dirichlet transform.
+    class_count_ : ndarray of shape (n_classes,)
+        Total weight of the rows of each class.
     scaler_ : transformer
         The fitted scaler.
     n_iter_ : int
         Evaluations of the bound that training took.
+    history_ : list of dict
+        The stages of the fit: "stage", "seconds", "note" and "bound_per_row", the bound at every evaluation.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only when `X` has column names that are all strings.
 
     Examples
@@ -151,27 +168,163 @@ class DirichletGPClassifier(InducingPointClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        columns: Sequence[str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Fit to labelled rows: arrays, or files and blocks that need not fit into memory.
+
+        Rows that are not arrays in memory are read twice. The first pass counts the classes and draws a random
+        sample, from which scaling, inducing points and kernel are learned; the second sums the statistics of all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), path, Arrow table or dataset, iterable of blocks, Dask collection
+            Rows; or the path or glob of Parquet or CSV files, a list of paths, a pyarrow Table or Dataset; or an
+            iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time; or a Dask array or
+            dataframe, whose chunks stay where they are; or a PyTorch tensor, whose device does what has the size of
+            the rows. Memory maps are read piece by piece.
+        y : array-like of shape (n,), str or None
+            Class labels of any type; the name of the label column of files and Arrow tables; None with blocks.
+        sample_weight : array-like of shape (n,), str or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored. The name of a column
+            of files and Arrow tables.
+        columns : list of str or None
+            Features among the columns of files and Arrow tables. None: all but labels and weights.
+        checkpoint : path or None
+            File that a long fit writes its progress to. A fit that was killed goes on from there when it is repeated,
+            and ends with the same model; the file is removed at the end.
+
+        Returns
+        -------
+        self
+            A fit that fails or is interrupted leaves the estimator as it was.
+        """
+        with self._as_it_was_on_failure():
+            source = row_source(X, y, sample_weight, columns)
+            if is_dask(X):
+                self._fit_dask(X, y, sample_weight, checkpoint)
+            elif is_tensor(X):
+                self._fit_tensor(X, y, sample_weight, checkpoint)
+            elif source is not None or checkpoint is not None:
+                self._fit_source(source or self._array_source(X, y, sample_weight), checkpoint)
+            else:
+                self._fit(X, y, sample_weight)
+            self._warm_up = None
+        return self
+
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)
         with progress.stage("checks and scaling"):
             rows = self._training_rows(X, y, sample_weight, rng)
+        self._train(rows, rng, progress)
+
+    def _train(
+        self,
+        rows: ArrayRows,
+        rng: np.random.RandomState,
+        progress: Progress,
+        *,
+        start: Kernel | None = None,
+        totals: Array | None = None,
+        whole: Whole | None = None,
+        checkpoint: Checkpoint | None = None,
+        objective: Callable[..., DirichletObjective] = DirichletObjective,
+    ) -> None:
+        """Learn from checked rows, from the `start` of an earlier kernel if there is one.
+
+        If the rows are a sample, `totals` are the class weights of all rows (before those of `class_weight`), and
+        `whole` computes their statistics.
+        """
         settings = check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
         if not isinstance(settings.inducing, str):
             settings = replace(settings, inducing=self._scaled_points(settings.inducing))
-        self.class_prior_ = class_prior(self.class_prior, rows.class_weights)
+        if start is not None:
+            settings = replace(settings, lengthscale=start.lengthscale, variance=start.variance)
+        weights = rows.class_weights
+        if totals is not None:
+            weights = totals if self._class_factors is None else totals * self._class_factors
+        prior = class_prior(self.class_prior, weights)
         with Workers(self.n_jobs) as workers:
-            trained = Trainer(rows, self.class_prior_, settings, workers, rng, progress).run()
+            trained = Trainer(rows, prior, settings, workers, rng, progress, whole, objective).run(checkpoint)
         progress.done()
-
-        self._model = trained.model
-        self.inducing_points_ = self._unscaled_points(trained.model.points)
-        lengthscale = trained.model.kernel.lengthscale
-        self.lengthscale_ = lengthscale if self.ard else float(lengthscale[0])
-        self.variance_ = trained.model.kernel.variance
-        self.alpha_epsilon_ = trained.alpha_epsilon
-        self.label_transform_ = trained.model.transform
-        self.bound_ = trained.bound
         self.n_iter_ = trained.n_iter
+        self.history_ = progress.history
+        self._keep(trained.model)
+
+    def _keep(self, model: Model) -> None:
+        """Make a model that of this estimator, whose `classes_` and `scaler_` are set."""
+        self._model = model
+        self.inducing_points_ = self._unscaled_points(model.points)
+        self.lengthscale_ = model.kernel.lengthscale if self.ard else float(model.kernel.lengthscale[0])
+        self.variance_ = model.kernel.variance
+        self.alpha_epsilon_ = model.alpha_epsilon
+        self.label_transform_ = model.transform
+        self.class_prior_ = model.prior
+
+    @property
+    def bound_(self) -> float:
+        """Collapsed lower bound of the log marginal likelihood of all rows, under the Dirichlet transform."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no bound_ before it is fitted.")
+        return self._model.bound
+
+    @property
+    def class_count_(self) -> Array:
+        """Total weight of the rows of each class, of shape (n_classes,)."""
+        if "_model" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no class_count_ before it is fitted.")
+        return self._model.statistics.counts.copy()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, which `load` reads back.
+
+        The file holds arrays and JSON with checksums, no code, and nothing that grows with the number of rows. It
+        replaces an older one in a single step: a crash or a full disk leaves the older one as it was.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from sklearn.datasets import load_iris
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> classifier = DirichletGPClassifier(max_iter=2, random_state=0).fit(X, y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "iris.dgp")
+        ...     classifier.save(path)
+        ...     again = DirichletGPClassifier.load(path)
+        >>> bool((again.predict_proba(X) == classifier.predict_proba(X)).all())
+        True
+        """
+        persistence.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a fitted model that `save` wrote; see there.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        DirichletGPClassifier
+
+        Raises
+        ------
+        dirichletgp.persistence.ModelFileError
+            A `ValueError`: the file is truncated, altered, not a model, or from a newer version.
+        """
+        return persistence.load(path, cls)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.
@@ -179,17 +332,31 @@ class DirichletGPClassifier(InducingPointClassifier):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+            Or a Dask array or dataframe: the probabilities are then a Dask array, computed when they are asked for.
 
         Returns
         -------
         ndarray of shape (n, n_classes)
             Columns in the order of `classes_`; rows sum to one.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict_proba, X, (len(self.classes_),))
         return self._of_latent(X, class_probabilities)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`, accurate however small the probability; of shape (n, n_classes)."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict_log_proba, X, (len(self.classes_),))
         return self._of_latent(X, log_class_probabilities)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of each row, of shape (n,)."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return lazily(self.predict, X, (), self.classes_.dtype)
+        return super().predict(X)
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
@@ -276,6 +443,7 @@ class DirichletGPClassifier(InducingPointClassifier):
         ndarray of shape (n, n_classes)
         """
         rows, codes, weights = self._trained_rows(X, y, sample_weight)
+        self._solve()
 
         def of_block(block: Array, place: slice) -> Array:
             own = None if weights is None else weights[place]
@@ -286,7 +454,10 @@ class DirichletGPClassifier(InducingPointClassifier):
 
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
+        if is_tensor(X):
+            return self._of_tensor(X, function)
         rows = self._new_rows(X)
+        self._solve()
 
         def of_block(block: Array, place: slice) -> Array:
             mean, variance = self._model.latent(block)
@@ -294,3 +465,17 @@ class DirichletGPClassifier(InducingPointClassifier):
             return function(mean[:n], variance[:n])
 
         return self._of_blocks(rows, of_block)
+
+    def _of_tensor(self, X: Any, function: Callable[[Array, Array], Array]) -> Array:
+        """`_of_latent` of a tensor: latent functions where it lives, the rest here."""
+        check_is_fitted(self)
+        device = checked_device(X, self.n_features_in_)
+        self._solve()
+        parts = latent_blocks(device, self._model, self.scaler_, X)
+        with Workers(self.n_jobs) as workers:
+            return np.concatenate(list(workers.map(lambda latent: function(*latent), parts)))
+
+    def _solve(self) -> None:
+        """Solve for the posterior of the rows seen so far, if that was not done before."""
+        with Workers(self.n_jobs) as workers:
+            self._model.solve(workers)

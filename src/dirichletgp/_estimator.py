@@ -1,6 +1,7 @@
 """What all classifiers here share: checked rows, weights, scaling, and threads over blocks of rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -40,13 +41,19 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         self
             A fit that fails or is interrupted leaves the estimator as it was.
         """
+        with self._as_it_was_on_failure():
+            self._fit(X, y, sample_weight)
+        return self
+
+    @contextmanager
+    def _as_it_was_on_failure(self) -> Iterator[None]:
+        """Take back all that was set inside if it fails or is interrupted."""
         before = self.__dict__.copy()
         try:
-            self._fit(X, y, sample_weight)
+            yield
         except BaseException:
             self.__dict__ = before
             raise
-        return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         raise NotImplementedError
@@ -70,17 +77,24 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         if weights is not None and not np.all(weights > 0):
             kept = weights > 0
             rows, labels, weights = rows[kept], labels[kept], weights[kept]
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes = np.unique(labels)
+        if len(classes) < 2:
             raise ValueError(
-                f"y has one class only ({self.classes_.tolist()[0]!r}, among rows with a positive weight); "
+                f"y has one class only ({classes.tolist()[0]!r}, among rows with a positive weight); "
                 "pass rows of at least two classes."
             )
+        self.classes_ = classes
+        return self._scaled_rows(rows, np.searchsorted(classes, labels), weights, rng)
+
+    def _scaled_rows(
+        self, rows: NDArray[Any], codes: Integers, weights: Array | None, rng: np.random.RandomState
+    ) -> ArrayRows:
+        """Checked training rows with their class and sample weights, scaled as they are read; sets `scaler_`."""
         totals = np.bincount(codes, weights, len(self.classes_)).astype(np.float64)
         self._class_factors = class_factors(getattr(self, "class_weight", None), self.classes_, totals)
         weights = self._times_class_weight(codes, weights)
-        self.scaler_ = fit_scaler(self.scaler, rows, labels, weights, rng)
-        return ArrayRows(rows, codes.astype(np.intp), weights, len(self.classes_), scaling_function(self.scaler_))
+        self.scaler_ = fit_scaler(self.scaler, rows, self.classes_[codes], weights, rng)
+        return ArrayRows(rows, codes, weights, len(self.classes_), scaling_function(self.scaler_))
 
     def _times_class_weight(self, codes: Integers, weights: Array | None) -> Array | None:
         """Sample weights times the class weights of the fit; None if every row counts once."""
@@ -95,12 +109,18 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         """Rows that the model was fitted to, their class codes, and their weights in the fit."""
         check_is_fitted(self)
         rows, labels = validate_data(self, X, y, reset=False, dtype=[np.float64, np.float32])
-        unknown = np.setdiff1d(labels, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y holds labels that the model was not fitted with: {unknown[:5].tolist()}.")
-        codes = np.searchsorted(self.classes_, labels)
+        codes = self._codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         return rows, codes, self._times_class_weight(codes, weights)
+
+    def _codes(self, labels: NDArray[Any], advice: str = "") -> Integers:
+        """Codes (n,) of labels (n,) that must be among `classes_`."""
+        words = [array.dtype.kind not in "biuf" for array in (labels, self.classes_)]
+        known = np.isin(labels, self.classes_) if words[0] == words[1] else np.zeros(len(labels), dtype=bool)
+        if not np.all(known):
+            unknown = np.unique(labels[~known])[:5].tolist()
+            raise ValueError(f"y holds labels that the model was not fitted with: {unknown}.{advice}")
+        return np.searchsorted(self.classes_, labels)
 
     def _new_rows(self, X: ArrayLike) -> NDArray[Any]:
         """Rows to predict, checked."""

@@ -162,7 +162,7 @@ def cholesky(matrix: Array, overwrite: bool = False) -> Array:
     factor = matrix if overwrite else matrix.copy()
     _check(factor)
     m = len(factor)
-    info = _call(_dpotrf, "U", m, factor, m, 0)
+    info = _call(_dpotrf, "U", m, factor, m, 0) if m else 0
     if info != 0 or not np.isfinite(np.trace(factor)):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     return _clear_upper(factor)

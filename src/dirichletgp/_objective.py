@@ -50,12 +50,20 @@ class DirichletObjective:
         """The bound and its gradient with respect to log lengthscales, log variance and points."""
         covariance = points_covariance(kernel, points, self.jitter)
         factor = cholesky(covariance)
-        statistics = RowStatistics.accumulate(
+        statistics = self.statistics(kernel, points)
+        bound = bound_and_derivatives(statistics, factor, kernel.variance, self.transform, self.prior, self.workers)
+        gradient = self.gradient(bound, kernel, points)
+        return bound.value, gradient.plus(gradient_of_points(bound.points, bound.variance, kernel, points, covariance))
+
+    def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
+        """The first pass over the rows."""
+        return RowStatistics.accumulate(
             self.rows, lambda block: kernel.values(block, points), len(points), self.workers
         )
-        bound = bound_and_derivatives(statistics, factor, kernel.variance, self.transform, self.prior, self.workers)
-        gradient = gradient_of_rows(bound, self.rows, kernel, points, self.workers)
-        return bound.value, gradient.plus(gradient_of_points(bound.points, bound.variance, kernel, points, covariance))
+
+    def gradient(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
+        """The second pass over the rows."""
+        return gradient_of_rows(bound, self.rows, kernel, points, self.workers)
 
 
 def gradient_of_rows(

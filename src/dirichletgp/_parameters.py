@@ -128,7 +128,7 @@ def class_prior(prior: Any, class_weights: Array) -> Array:
         if prior == "uniform":
             return np.full(n_classes, 1.0 / n_classes)
         if prior == "empirical":
-            floor = 0.5 * min(1.0, class_weights[class_weights > 0].min())
+            floor = 0.5 * min(1.0, class_weights[class_weights > 0].min(initial=1.0))
             weights = np.maximum(class_weights, floor)
             return np.asarray(weights / weights.sum())
     else:
@@ -146,7 +146,9 @@ def class_factors(class_weight: Any, classes: NDArray[Any], totals: Array) -> Ar
     if class_weight is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return np.asarray(totals.sum() / (len(totals) * totals))
+        # A class without rows (declared to partial_fit) has nothing to balance yet.
+        present = totals > 0
+        return np.where(present, totals.sum() / (present.sum() * np.where(present, totals, 1.0)), 1.0)
     if isinstance(class_weight, Mapping):
         unknown = [label for label in class_weight if label not in classes]
         if unknown:

@@ -29,6 +29,9 @@ def _tell(event: str, what: Any) -> None:
         listener(event, what)
 
 
+_SECONDS_BETWEEN_LINES = 10.0
+
+
 class Progress:
     """Prints one line per stage, with what it found and how long it took; silent at verbosity 0.
 
@@ -73,6 +76,21 @@ class Progress:
             self._show(f"evaluation {count}, bound per row {bound_per_row:.6f}")
         elif self._live:
             self._show(f"... evaluation {count}, bound per row {bound_per_row:.4f}", end="\r")
+
+    def begin_rows(self, done: int, total: int) -> None:
+        """A pass over rows begins, some of which may have been done before."""
+        self._first, self._total = done, total
+        self._since = self._shown = time.perf_counter()
+
+    def rows(self, done: int) -> None:
+        """So many rows of the pass are done."""
+        now = time.perf_counter()
+        if not self.verbose or now - self._shown < (0.2 if self._live else _SECONDS_BETWEEN_LINES):
+            return
+        speed = (done - self._first) / (now - self._since)
+        left = (self._total - done) / speed
+        self._show(f"{done:,} rows, {speed:,.0f} rows/s, {left:.0f} s left", end="\r" if self._live else "\n")
+        self._shown = now
 
     def done(self) -> None:
         """The whole work is finished."""

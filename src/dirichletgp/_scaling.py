@@ -1,5 +1,6 @@
 """Scaling of the features: kernels need inputs of comparable size, and streams need the scaling kept with the model."""
 
+import pickle
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -153,3 +154,19 @@ def make_scaler(scaler: Any) -> Any:
     elif hasattr(scaler, "fit") and hasattr(scaler, "transform"):
         return clone(scaler)
     raise ValueError(f"scaler={scaler!r} is not known; pass one of {SCALERS}, None, or a scikit-learn transformer.")
+
+
+def same_scaling(one: Any, other: Any) -> bool:
+    """Whether two fitted scalers map rows alike, to the last bit."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, NormalScores | StandardScaler | MinMaxScaler | FunctionTransformer):
+        mine, theirs = vars(one), vars(other)
+        return mine.keys() == theirs.keys() and all(_equal(mine[name], theirs[name]) for name in mine)
+    return pickle.dumps(one) == pickle.dumps(other)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(np.array_equal, one, other))
+    return bool(np.array_equal(one, other))

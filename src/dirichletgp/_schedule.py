@@ -22,7 +22,7 @@ AnyState = TypeVar("AnyState", bound=State)
 
 FEW_POINTS = 400
 # Rows of a sample that stands for all of them: to place points, and to score label transforms with some of it.
-_POOL_ROWS = 20_000
+POOL_ROWS = 20_000
 # An evaluation of the bound touches as many rows as keep n M^2 near this, within limits.
 _ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 2e9, 4_000, 50_000
 # With more classes than this the M-sized work per class counts, and a sample is made smaller for it.
@@ -52,7 +52,7 @@ class Schedule:
     ):
         self.rows, self.kernel_settings = rows, settings
         self.workers, self.rng, self.progress = workers, rng, progress
-        size = max(_POOL_ROWS, 4 * settings.n_inducing)
+        size = max(POOL_ROWS, 4 * settings.n_inducing)
         self.pool = rows.take(rows.stratified_sample(size, rng)).merged()
 
     def objective(self, sample: ArrayRows, state: Any) -> Objective:

@@ -42,18 +42,20 @@ class ClassStatistics:
         n_points: int,
         workers: Workers,
         gram_of: Sequence[int] | None = None,
+        total: "ClassStatistics | None" = None,
     ) -> "ClassStatistics":
         """One pass over the rows; `features` maps scaled rows (m, D) to their vectors (m, M).
 
-        `gram_of` names the Gram that each class adds to; by default every class has its own.
+        `gram_of` names the Gram that each class adds to; by default every class has its own. The rows are added to
+        `total`, in place, if it is given.
         """
         gram_of = range(rows.n_classes) if gram_of is None else gram_of
-        total = cls.empty(rows.n_classes, n_points, max(gram_of) + 1)
+        total = cls.empty(rows.n_classes, n_points, max(gram_of) + 1) if total is None else total
         size = block_size(n_points)
 
         def of_run(run: Run) -> tuple[int, float, Array, Array]:
             count, total, gram = 0.0, np.zeros(n_points), np.zeros((n_points, n_points))
-            for _, block, weights in rows.blocks(run, size):
+            for _, block, weights in workers.go_on(rows.blocks(run, size)):
                 vectors = features(block)
                 count += add_block(vectors, weights, total, gram)
             return run.code, count, total, symmetrise(gram)
@@ -79,6 +81,17 @@ class ClassStatistics:
 
     def __sub__(self, other: "ClassStatistics") -> "ClassStatistics":
         return ClassStatistics(self.counts - other.counts, self.sums - other.sums, self.grams - other.grams)
+
+    def times(self, factor: float) -> "ClassStatistics":
+        """The statistics with the weight of every row multiplied."""
+        return ClassStatistics(factor * self.counts, factor * self.sums, factor * self.grams)
+
+    def among(self, n_classes: int, places: Sequence[int]) -> "ClassStatistics":
+        """The same classes at given places among more, the others without rows."""
+        wider = self.empty(n_classes, self.sums.shape[1])
+        for mine, all_classes in zip(vars(self).values(), vars(wider).values(), strict=True):
+            all_classes[places] = mine
+        return wider
 
 
 def add_block(vectors: Array, weights: Array | None, total: Array, gram: Array) -> float:

@@ -11,6 +11,7 @@
 Small problems (no more rows than points) go the same way with the rows themselves as points: the exact model.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import ArrayRows
-from ._bound import collapsed_bound
+from ._checkpoint import Checkpoint
 from ._kernel_search import JITTER, State, warn_of_jitter
 from ._kernels import Kernel
 from ._label_search import LabelSearch, scoring_rows
@@ -35,6 +36,7 @@ from ._statistics import ClassStatistics
 from ._workers import Workers, row_slices
 
 Array = NDArray[np.float64]
+Whole = Callable[[Basis, Workers], ClassStatistics]
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets entirely wrong.
 _SURPRISE_FLOOR = 0.05
@@ -45,8 +47,6 @@ class Trained(NamedTuple):
     """The outcome of the schedule."""
 
     model: Model
-    alpha_epsilon: float
-    bound: float
     n_iter: int
 
 
@@ -74,6 +74,10 @@ class Trainer(Schedule):
     workers : Workers
     rng : RandomState
     progress : Progress
+    whole : callable or None
+        From the final basis to the statistics of all rows, when `rows` are a sample of them.
+    objective : callable
+        Makes the objective of a sample of the rows, by `DirichletObjective` or another that takes its arguments.
     """
 
     def __init__(
@@ -84,12 +88,24 @@ class Trainer(Schedule):
         workers: Workers,
         rng: np.random.RandomState,
         progress: Progress,
+        whole: Whole | None = None,
+        objective: Callable[..., DirichletObjective] = DirichletObjective,
     ):
         super().__init__(rows, settings, workers, rng, progress)
-        self.prior, self.settings = prior, settings
+        self.prior, self.settings, self.whole, self._objective = prior, settings, whole, objective
 
-    def run(self) -> Trained:
-        """All stages."""
+    def run(self, checkpoint: Checkpoint | None = None) -> Trained:
+        """All stages, or those that are left to do after a checkpoint."""
+        if checkpoint is not None and checkpoint.is_trained:
+            return self._finish(DirichletState(**checkpoint.trained(self.rng)))
+        state = self._learn()
+        if checkpoint is not None:
+            fields = {"jitter": state.jitter, "n_iter": state.n_iter, "alpha_epsilon": state.alpha_epsilon}
+            checkpoint.keep_trained(state.kernel, state.points, self.rng, **fields)
+        return self._finish(state)
+
+    def _learn(self) -> DirichletState:
+        """Kernel and points, from samples of the rows."""
         max_iter = self.settings.max_iter
         state = self._start()
         if max_iter > 0:
@@ -99,11 +115,11 @@ class Trainer(Schedule):
             state = replace(state, points=self.all_points(state.kernel, self._importance(state)))
             if max_iter > 0:
                 state = self.optimise(state, max(1, max_iter // 10))
-        return self._finish(state)
+        return state
 
     def objective(self, sample: ArrayRows, state: DirichletState) -> DirichletObjective:
         """The collapsed bound."""
-        return DirichletObjective(sample, state.transform, self.prior, state.jitter, self.workers)
+        return self._objective(sample, state.transform, self.prior, state.jitter, self.workers)
 
     def _start(self) -> DirichletState:
         alpha = self.settings.alpha_epsilon
@@ -156,8 +172,8 @@ class Trainer(Schedule):
         """The pass over all rows, and the label transform."""
         settings = self.settings
         basis, state = self.basis(state)
-        with self.progress.stage(f"statistics: {len(basis.points)} points, {len(self.rows)} rows"):
-            statistics = ClassStatistics.accumulate(self.rows, basis.vectors, len(basis.points), self.workers)
+        with self.progress.stage(f"statistics: {len(basis.points)} points, all rows"):
+            statistics = self._statistics(basis)
         alpha, transform = state.alpha_epsilon, state.transform
         if settings.label_transform == "learned":
             with self.progress.stage("label transform"):
@@ -171,14 +187,17 @@ class Trainer(Schedule):
                 transform = LabelTransform.dirichlet(alpha)
                 self.progress.note(f"{alpha:g}")
         with self.progress.stage("posterior"):
-            # The bound of another transform would be the density of other targets.
-            dirichlet = self._posterior(statistics, state.kernel, LabelTransform.dirichlet(alpha))
-            bound = collapsed_bound(statistics, dirichlet)
-            model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior)
-            model.solved(self.workers)
+            model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior, alpha)
+            model.solve(self.workers)
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
-        return Trained(model, alpha, bound, state.n_iter)
+        return Trained(model, state.n_iter)
+
+    def _statistics(self, basis: Basis) -> ClassStatistics:
+        """The statistics of all rows."""
+        if self.whole is not None:
+            return self.whole(basis, self.workers)
+        return ClassStatistics.accumulate(self.rows, basis.vectors, len(basis.points), self.workers)
 
     def _search(self, basis: Basis, statistics: ClassStatistics, leave_out: bool) -> LabelSearch:
         """A search for the label transform, scored on a sample of the pool."""

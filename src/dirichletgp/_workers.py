@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from numbers import Integral
-from threading import Lock
+from threading import Event, Lock
 from types import TracebackType
 from typing import TypeVar
 
@@ -81,9 +81,11 @@ class Workers:
     def __init__(self, n_jobs: int | None = None):
         self.n_threads = effective_threads(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
+        self._stopped = Event()
 
     def __enter__(self) -> "Workers":
         _one_blas_thread.__enter__()
+        self._stopped.clear()
         if self.n_threads > 1:
             self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="dirichletgp")
         return self
@@ -94,6 +96,7 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._stopped.set()
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
@@ -115,6 +118,13 @@ class Workers:
         finally:
             for future in under_way:
                 future.cancel()
+
+    def go_on(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, until the pool is closed: a thread whose results nobody waits for ends at the next one."""
+        for item in items:
+            if self._stopped.is_set():
+                return
+            yield item
 
 
 def row_slices(n: int, size: int) -> list[slice]:

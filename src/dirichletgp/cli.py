@@ -7,7 +7,7 @@ line is used, because it needs typer.
 import importlib
 import sys
 
-COMMANDS = ("paper",)
+COMMANDS = ("fit", "predict", "evaluate", "report", "info", "paper")
 
 
 def main() -> None:

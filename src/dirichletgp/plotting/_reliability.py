@@ -3,20 +3,17 @@
 `ReliabilityDisplay` draws accuracy against confidence with the identity as reference, beneath it
 the proportion of rows at each confidence, since a deviation carried by a handful of rows means
 little. For two classes the grey band shows what the model knows about its own probabilities: it
-is bounded by the reliability curves of two more classifiers, those that answer with the lower and
-with the upper quantile of the predictive distribution instead of its mean. A calibrated model has
-the identity inside its band.
-
-matplotlib is imported when something is drawn, not before.
+is bounded by two more classifiers, those that answer with the lower and with the upper quantile of
+the predictive distribution instead of its mean, asked about the rows of each bin. A calibrated
+model has the identity inside its band.
 """
 
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 
-from .metrics import (
+from ..metrics import (
     Array,
     Confidence,
     ReliabilityCurve,
@@ -24,16 +21,12 @@ from .metrics import (
     expected_calibration_error,
     reliability_curve,
 )
+from ._band import draw_band, points, quantile_curves
+from ._canvas import CURVE_COLOUR, draw_identity, pyplot
+from ._fitted import display_name, innermost, needs, transformed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["ReliabilityDisplay"]
-
-# Told apart by lightness as well as by hue, and by line style: for colour-blind eyes and for print.
-CURVE_COLOUR = "#0072B2"
-BAND_COLOUR = "#C4C4C4"
-IDENTITY_COLOUR = "#333333"
 
 
 class ReliabilityDisplay:
@@ -50,7 +43,7 @@ class ReliabilityDisplay:
     calibration_error : float
         The ECE to print.
     lower, upper : ReliabilityCurve, default=None
-        The curves of the lower and the upper quantile classifier.
+        The same bins with the mean lower and the mean upper quantile of their rows as confidence.
     level : float, default=0.95
         Probability between the two quantiles.
     pos_label : label, default=None
@@ -66,7 +59,7 @@ class ReliabilityDisplay:
         The figure that holds both.
     line_ : matplotlib Line2D
         The reliability curve.
-    band_ : matplotlib Polygon or None
+    band_ : matplotlib PathPatch or None
         The area between the quantile classifiers.
     bars_ : matplotlib BarContainer
         The histogram.
@@ -160,14 +153,13 @@ class ReliabilityDisplay:
         >>> display.name
         'GaussianNB'
         """
-        if not hasattr(estimator, "predict_proba"):
-            raise TypeError(
-                f"estimator {type(estimator).__name__} has no predict_proba; a reliability diagram needs probabilities"
-            )
+        needs(estimator, "predict_proba", "a reliability diagram needs probabilities")
         classes = estimator.classes_
         lower = upper = None
         if pos_label is not None or len(classes) == 2:
-            lower, upper = _interval(estimator, X, level)
+            classifier = innermost(estimator)
+            if hasattr(classifier, "predict_interval"):
+                lower, upper = classifier.predict_interval(transformed(estimator, X), level=level)
         return cls.from_predictions(
             y,
             estimator.predict_proba(X),
@@ -176,7 +168,7 @@ class ReliabilityDisplay:
             level=level,
             pos_label=pos_label,
             labels=classes,
-            name=type(_innermost(estimator)).__name__ if name is None else name,
+            name=display_name(estimator, name),
             **options,
         )
 
@@ -248,7 +240,11 @@ class ReliabilityDisplay:
             pos_label = classes[1]
         which: dict[str, Any] = {"pos_label": pos_label, "labels": labels}
         curve = reliability_curve(y_true, y_prob, **which, **binning)
-        band = _band(y_true, lower, upper, pos_label, classes, binning)
+        prob = np.asarray(y_prob, dtype=np.float64)
+        score = prob if prob.ndim == 1 or pos_label is None else prob[:, classes.tolist().index(pos_label)]
+        if prob.ndim == 1 and pos_label == classes[0]:
+            score = 1.0 - prob
+        band = quantile_curves(curve, score, {"lower": lower, "upper": upper}, pos_label, classes, sample_weight)
         return cls(
             curve,
             reliability_curve(y_true, y_prob, **which, **rows).mass,
@@ -284,9 +280,9 @@ class ReliabilityDisplay:
         label = f"{name or 'Mean classifier'} (ECE {self.calibration_error:.3f})"
         style: dict[str, Any] = {"color": CURVE_COLOUR, "marker": "o", "markersize": 5}
         style |= {"linewidth": 1.8, "label": label, "zorder": 3} | line_properties
-        (self.line_,) = self.ax_.plot(*_points(self.curve).T, **style)
+        (self.line_,) = self.ax_.plot(*points(self.curve).T, **style)
         self.band_ = self._draw_band()
-        self._draw_identity()
+        draw_identity(self.ax_)
         self.bars_ = self._draw_histogram()
         self._write_labels()
         return self
@@ -294,20 +290,8 @@ class ReliabilityDisplay:
     def _draw_band(self) -> Any:
         if self.lower is None or self.upper is None:
             return None
-        # Along one curve and back along the other: each keeps the confidences it really has,
-        # and nothing is extrapolated where only one of the two has rows.
-        there = _points(self.lower)
-        back = _points(self.upper)[::-1]
         label = f"{100 * self.level:.4g} % quantile classifiers"
-        outline = np.concatenate([there, back])
-        (band,) = self.ax_.fill(*outline.T, color=BAND_COLOUR, linewidth=0, label=label, zorder=1)
-        return band
-
-    def _draw_identity(self) -> None:
-        if any(line.get_gid() == "identity" for line in self.ax_.lines):
-            return  # the model drawn before this one brought it
-        style: dict[str, Any] = {"color": IDENTITY_COLOUR, "linestyle": (0, (5, 3)), "zorder": 2}
-        self.ax_.plot([0, 1], [0, 1], gid="identity", label="Perfect calibration", **style)
+        return draw_band(self.ax_, self.lower, self.upper, label)
 
     def _draw_histogram(self) -> Any:
         from matplotlib.colors import to_rgba
@@ -331,73 +315,8 @@ class ReliabilityDisplay:
         self.ax_histogram_.locator_params(axis="y", nbins=4)
 
 
-def _points(curve: ReliabilityCurve) -> Array:
-    occupied = curve.mass > 0
-    return np.column_stack([curve.confidence[occupied], curve.accuracy[occupied]])
-
-
-def _band(
-    y_true: ArrayLike,
-    lower: ArrayLike | None,
-    upper: ArrayLike | None,
-    pos_label: Any,
-    classes: Any,
-    binning: dict[str, Any],
-) -> tuple[ReliabilityCurve | None, ReliabilityCurve | None]:
-    """Reliability curves of the classifiers that answer with the quantiles."""
-    if lower is None and upper is None:
-        return None, None
-    if lower is None or upper is None:
-        raise ValueError("lower and upper bound the band together; pass both or neither")
-    if pos_label is None:
-        raise ValueError(
-            f"lower and upper make a band for one class only; choose it with pos_label, one of {classes.tolist()}"
-        )
-    curves = []
-    for name, quantile in (("lower", np.asarray(lower)), ("upper", np.asarray(upper))):
-        if quantile.ndim == 2 and quantile.shape[1] == len(classes):
-            quantile = quantile[:, classes.tolist().index(pos_label)]
-        elif quantile.ndim != 1:
-            raise ValueError(
-                f"{name} has shape {quantile.shape}, expected (n, {len(classes)}), or (n,) for "
-                f"class {pos_label!r} alone"
-            )
-        event = np.asarray(y_true) == pos_label
-        try:
-            curve = reliability_curve(event, quantile, pos_label=True, labels=[False, True], **binning)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-        curves.append(curve)
-    return curves[0], curves[1]
-
-
-def _interval(estimator: Any, X: Any, level: float) -> tuple[Any, Any]:
-    """Quantiles of the probabilities, also from within a pipeline or a search; or None twice."""
-    if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        return _interval(estimator[-1], estimator[:-1].transform(X), level)
-    if hasattr(estimator, "best_estimator_"):
-        return _interval(estimator.best_estimator_, X, level)
-    if not hasattr(estimator, "predict_interval"):
-        return None, None
-    lower, upper = estimator.predict_interval(X, level=level)
-    return lower, upper
-
-
-def _innermost(estimator: Any) -> Any:
-    if isinstance(estimator, Pipeline):
-        return _innermost(estimator[-1])
-    if hasattr(estimator, "best_estimator_"):
-        return _innermost(estimator.best_estimator_)
-    return estimator
-
-
 def _two_axes(ax: Any) -> tuple["Axes", "Axes"]:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'a reliability diagram needs matplotlib; install it with: pip install "dirichletgp[plot]"'
-        ) from error
+    plt = pyplot("a reliability diagram")
     if np.ndim(ax) == 1 and len(ax) == 2:
         return ax[0], ax[1]
     if ax is None:

@@ -1,0 +1,76 @@
+"""What a pass over the rows costs, as a function of points and features: the cost model of docs/scaling.md.
+
+    python benchmarks/bench_cost.py [--quick]
+
+Sums up the class statistics of rows in memory for a grid of sizes, with normal scores computed on the way as in a fit,
+and fits non-negative constants to: seconds per row and core = a + b D + c M + d M D + e M^2. Seconds are those of the
+processor, with one thread, so that company on the machine matters little.
+"""
+
+import argparse
+import itertools
+import time
+
+import numpy as np
+from _measure import say_where
+from scipy.optimize import nnls
+
+from dirichletgp._blocks import ArrayRows
+from dirichletgp._kernels import Kernel
+from dirichletgp._posterior import make_basis
+from dirichletgp._scaling import NormalScores
+from dirichletgp._statistics import ClassStatistics
+from dirichletgp._workers import Workers
+
+TERMS = ("1", "D", "M", "M D", "M^2")
+
+
+def seconds_per_row(n, n_features, n_points, n_classes, rounds):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(n, n_features)), rng.integers(0, n_classes, n)
+    scaler = NormalScores().fit(X[:10_000])
+    kernel = Kernel("rbf", np.full(n_features, np.sqrt(n_features)), 2.0)
+    basis = make_basis(kernel, scaler.scores(rng.normal(size=(n_points, n_features))), 1e-6)
+    best = np.inf
+    with Workers(1) as workers:
+        for _ in range(rounds):
+            start = time.process_time()
+            rows = ArrayRows(X, codes, None, n_classes, scaler.scores)
+            ClassStatistics.accumulate(rows, basis.vectors, n_points, workers)
+            best = min(best, time.process_time() - start)
+    return best / n
+
+
+def terms(d, m):
+    return [1.0, d, m, m * d, m * m]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller problems")
+    arguments = parser.parse_args()
+    say_where()
+    points, features = ((50, 100), (5, 20)) if arguments.quick else ((100, 200, 500, 1_000), (6, 18, 54))
+    rounds = 1 if arguments.quick else 3
+    sizes, found = list(itertools.product(points, features)), []
+    for m, d in sizes:
+        n = int(np.clip(1e10 / m**2, 8_192, 65_536))
+        found.append(seconds_per_row(n, d, m, 2, rounds))
+    # Relative errors count, or the largest problems alone would decide.
+    design, measured = np.array([terms(d, m) for m, d in sizes]), np.array(found)
+    constants, _ = nnls(design / measured[:, None], np.ones(len(sizes)))
+    print(f"{'M':>5} {'D':>4} {'C':>4} {'us per row':>11} {'model':>7}")
+    for (m, d), seconds, model in zip(sizes, found, design @ constants, strict=True):
+        print(f"{m:>5} {d:>4} {2:>4} {1e6 * seconds:>11.2f} {1e6 * model:>7.2f}")
+    for c in (10, 100):
+        m, d = points[1], features[1]
+        seconds, model = (
+            seconds_per_row(65_536 // (16 if arguments.quick else 1), d, m, c, rounds),
+            terms(d, m) @ constants,
+        )
+        print(f"{m:>5} {d:>4} {c:>4} {1e6 * seconds:>11.2f} {1e6 * model:>7.2f}")
+    print("\nseconds per row and core = " + " + ".join(f"{k:.2e} {t}" for k, t in zip(constants, TERMS, strict=True)))
+
+
+if __name__ == "__main__":
+    main()

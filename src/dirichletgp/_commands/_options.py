@@ -1,0 +1,13 @@
+"""Options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+Format = Annotated[str | None, typer.Option(help="csv, parquet or arrow [default: by the name].", metavar="FORMAT")]
+Encoding = Annotated[str, typer.Option(help="Encoding of CSV.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
+ModelPath = Annotated[str, typer.Argument(help="Model file that `dirichletgp fit` wrote.")]
+AcceptNew = Annotated[
+    bool, typer.Option("--accept-new", help="Take categories the model has not seen as none of those it knows.")
+]

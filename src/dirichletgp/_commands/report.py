@@ -1,0 +1,32 @@
+"""`dirichletgp report`: an HTML report of a model on labelled rows."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._tables import read_table
+from ._options import AcceptNew, Encoding, Format, Json, ModelPath
+from ._plain import Complaints, plainly, put_json, say
+from ._tabular import TabularModel
+from .fit import write_table_report
+
+
+@plainly
+def report(
+    model: ModelPath,
+    table: Annotated[str, typer.Argument(help="Table of labelled rows that the model was not fitted to.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    accept_new: AcceptNew = False,
+    format: Format = None,
+    encoding: Encoding = "utf-8",
+    as_json: Json = False,
+) -> None:
+    """Write a report of a model on labelled rows: one HTML file that opens offline and prints well."""
+    fitted, rows = TabularModel.load(model), read_table(table, format, encoding)
+    X, y = fitted.labelled(rows, table, Complaints(accept_new))
+    write_table_report(output, fitted, X, y, rows)
+    if as_json:
+        put_json({"model": model, "table": table, "rows": len(y), "report": str(output)})
+    else:
+        say(f"report of {len(y):,} rows written to {output}")

@@ -1,0 +1,87 @@
+"""Writing tables batch by batch: CSV, Parquet or Arrow, to a file or to standard output."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ._errors import TableError
+
+_FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+
+
+@contextmanager
+def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any], None]]:
+    """A function that writes batches of one schema, one after the other; "-" is CSV on standard output.
+
+    A file appears under its name when it is complete, and not at all if something goes wrong on the way.
+    """
+    kind = format or _format_of(path)
+    if kind not in _FORMATS.values():
+        raise TableError(f"output format {kind!r} is not known; pass csv, parquet or arrow")
+    if path == "-":
+        if kind == "parquet":
+            raise TableError(
+                "Parquet cannot be written to standard output; pass a file, or --output-format csv or arrow"
+            )
+        with _Writer(kind, sys.stdout.buffer) as writer:
+            yield writer.write
+        sys.stdout.buffer.flush()
+        return
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise TableError(f"{path}: there is no folder {folder}")
+    unfinished = f"{path}.unfinished"
+    try:
+        with _Writer(kind, unfinished) as writer:
+            yield writer.write
+        os.replace(unfinished, path)
+    finally:
+        if os.path.exists(unfinished):
+            os.remove(unfinished)
+
+
+def _format_of(path: str) -> str:
+    if path == "-":
+        return "csv"
+    try:
+        return _FORMATS[Path(path).suffix.lower()]
+    except KeyError:
+        raise TableError(
+            f"{path}: the name must end in one of {', '.join(_FORMATS)}, or pass --output-format"
+        ) from None
+
+
+class _Writer:
+    """Opens its sink with the first batch, whose schema it takes."""
+
+    def __init__(self, kind: str, sink: Any):
+        self._kind, self._sink, self._writer = kind, sink, None
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, batch: Any) -> None:
+        if self._writer is None:
+            self._writer = self._open(batch.schema)
+        writer: Any = self._writer
+        writer.write_batch(batch)
+
+    def _open(self, schema: Any) -> Any:
+        if self._kind == "csv":
+            from pyarrow import csv
+
+            return csv.CSVWriter(self._sink, schema)
+        if self._kind == "parquet":
+            from pyarrow import parquet
+
+            return parquet.ParquetWriter(self._sink, schema)
+        from pyarrow import ipc
+
+        return (ipc.new_file if isinstance(self._sink, str) else ipc.new_stream)(self._sink, schema)

@@ -1,0 +1,34 @@
+"""Pictures of a classifier, in the manner of scikit-learn's displays.
+
+Each display is made from a fitted estimator (`from_estimator`) or from numbers computed before, and draws with
+matplotlib, which is imported when something is drawn and not before. For the confusion matrix use scikit-learn's own
+`sklearn.metrics.ConfusionMatrixDisplay`.
+
+===============================  ==============================================================
+`ReliabilityDisplay`             does a confidence of 0.8 come true eight times in ten?
+`ClasswiseCalibrationDisplay`    the same question, asked of each class
+`RejectionDisplay`               accuracy of what is left when the least certain rows are refused
+`UncertaintyDisplay`             noisy labels, or too little data?
+`FeatureRelevanceDisplay`        which features tell rows apart
+`TrainingHistoryDisplay`         how the bound rose, stage by stage
+===============================  ==============================================================
+"""
+
+from ._classwise import ClasswiseCalibrationDisplay
+from ._history import TrainingHistoryDisplay
+from ._rejection import RejectionCurve, RejectionDisplay, rejection_curve
+from ._relevance import FeatureRelevanceDisplay, feature_relevance
+from ._reliability import ReliabilityDisplay
+from ._uncertainty import UncertaintyDisplay
+
+__all__ = [
+    "ClasswiseCalibrationDisplay",
+    "FeatureRelevanceDisplay",
+    "RejectionCurve",
+    "RejectionDisplay",
+    "ReliabilityDisplay",
+    "TrainingHistoryDisplay",
+    "UncertaintyDisplay",
+    "feature_relevance",
+    "rejection_curve",
+]

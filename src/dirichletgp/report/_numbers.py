@@ -1,0 +1,95 @@
+"""What a report says, as plain numbers and texts that can be written as JSON."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A headline number with its 95 % interval."""
+
+    key: str
+    name: str
+    value: float
+    low: float
+    high: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Calibration in plain words.
+
+    Attributes
+    ----------
+    level : {"good", "slight", "noticeable", "poor"}
+    headline : str
+    sentences : list of str
+    """
+
+    level: str
+    headline: str
+    sentences: list[str]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A reliability curve: one dict per occupied bin, the calibration error, and the share of rows per bin."""
+
+    label: str
+    error: float
+    rows: int
+    bins: list[dict[str, float]]
+    histogram: list[float]
+
+
+@dataclass(frozen=True)
+class ReportNumbers:
+    """All that the page shows.
+
+    Attributes
+    ----------
+    title, created : str
+    n_rows : int
+        Rows that everything was measured on.
+    classes : list of str
+    metrics : list of Metric
+    verdict : Verdict
+    reliability : Curve
+        Of the second of two classes, or of the predicted class of many.
+    classwise : list of Curve
+        Of each class against the rest.
+    confusion : list of list of int
+        Rows are true classes, columns predicted ones.
+    rejection : list of dict
+        Share of rows refused, accuracy of the others, and the confidence from which rows are kept.
+    rows : dict
+        "columns" and the rows "least", "most" (certain) and "wrong" (the most certain that were wrong).
+    uncertainty : dict or None
+        A sample of rows with aleatoric and epistemic uncertainty, and shares of the whole.
+    relevance : list of dict
+        Share of each feature, the largest first; empty if the model has no lengthscales.
+    history : list of dict
+    made : list of pairs of str
+        How the model was made.
+    """
+
+    title: str
+    created: str
+    n_rows: int
+    classes: list[str]
+    metrics: list[Metric]
+    verdict: Verdict
+    reliability: Curve
+    classwise: list[Curve]
+    confusion: list[list[int]]
+    rejection: list[dict[str, float]]
+    rows: dict[str, Any]
+    uncertainty: dict[str, Any] | None = None
+    relevance: list[dict[str, Any]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    made: list[tuple[str, str]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Dicts, lists, texts and numbers."""
+        return asdict(self)

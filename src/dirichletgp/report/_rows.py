@@ -1,0 +1,135 @@
+"""Rows worth looking at, and where their uncertainty comes from."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_PER_LIST = 6
+_MOST_COLUMNS = 6
+_MOST_POINTS = 1_200
+_SURE = 0.8
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rows with what the model says about them.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n,)
+        Which rows of the table they are.
+    prob : ndarray of shape (n, C)
+    codes : ndarray of shape (n,)
+        Columns of the true classes.
+    lower, upper : ndarray of shape (n, C) or None
+    uncertainty : ndarray of shape (3, n) or None
+        Total, aleatoric, epistemic.
+    """
+
+    numbers: NDArray[np.intp]
+    prob: Array
+    codes: NDArray[np.intp]
+    lower: Array | None
+    upper: Array | None
+    uncertainty: Array | None
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether the likeliest class is the true one, of shape (n,)."""
+        return np.asarray(self.prob.argmax(axis=1) == self.codes)
+
+
+def notable_rows(judged: Judged, shown: Any, labels: list[str], preferred: list[str]) -> dict[str, Any]:
+    """The least certain, the most certain, and the most certain wrong rows.
+
+    Parameters
+    ----------
+    judged : Judged
+    shown : DataFrame or array-like of shape (n, D)
+        The rows as people know them.
+    labels : list of str
+    preferred : list of str
+        Names of features, the most relevant first: columns that stand in them are shown first.
+    """
+    confidence = judged.prob.max(axis=1)
+    order = np.argsort(confidence, kind="stable")
+    wrong = order[~judged.correct[order]][::-1]
+    names, places = _columns(shown, preferred)
+    lists = {"least": order[:_PER_LIST], "most": order[::-1][:_PER_LIST], "wrong": wrong[:_PER_LIST]}
+    entries = {
+        kind: [_entry(judged, int(place), shown, places, labels) for place in chosen] for kind, chosen in lists.items()
+    }
+    return {"columns": names, **entries}
+
+
+def _columns(shown: Any, preferred: list[str]) -> tuple[list[str], list[int]]:
+    """Names and places of the columns to show."""
+    if hasattr(shown, "columns"):
+        names = [str(name) for name in shown.columns]
+    else:
+        names = [f"x{j}" for j in range(np.shape(shown)[1])]
+    places: list[int] = []
+    for feature in preferred:
+        # A prepared feature is named after its column, "sex_Male" after "sex".
+        own = [j for j, name in enumerate(names) if feature == name or feature.startswith(f"{name}_")]
+        places += [j for j in own if j not in places]
+    places += [j for j in range(len(names)) if j not in places]
+    places = places[:_MOST_COLUMNS]
+    return [names[j] for j in places], places
+
+
+def _entry(judged: Judged, place: int, shown: Any, places: list[int], labels: list[str]) -> dict[str, Any]:
+    best = int(judged.prob[place].argmax())
+    number = int(judged.numbers[place])
+    row = shown.iloc[number] if hasattr(shown, "iloc") else shown[number]
+    values = row.to_list() if hasattr(row, "to_list") else (list(row.row(0)) if hasattr(row, "row") else list(row))
+    entry: dict[str, Any] = {
+        "row": number + 1,
+        "true": labels[int(judged.codes[place])],
+        "predicted": labels[best],
+        "confidence": float(judged.prob[place, best]),
+        "values": [_text(values[j]) for j in places],
+    }
+    if judged.lower is not None and judged.upper is not None:
+        entry |= {"lower": float(judged.lower[place, best]), "upper": float(judged.upper[place, best])}
+    if judged.uncertainty is not None:
+        entry |= {"aleatoric": float(judged.uncertainty[1, place]), "epistemic": float(judged.uncertainty[2, place])}
+    return entry
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)) or str(value) in ("NaT", "<NA>"):
+        return "\u2013"
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.4g}"
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def uncertainty_sample(judged: Judged, rng: np.random.Generator) -> dict[str, Any] | None:
+    """Some rows with both uncertainties, and shares of all; None if the model does not tell them apart."""
+    if judged.uncertainty is None:
+        return None
+    _, aleatoric, epistemic = np.maximum(judged.uncertainty, 0.0)
+    n = len(aleatoric)
+    chosen = np.sort(rng.choice(n, min(n, _MOST_POINTS), replace=False))
+    # The rows with the most to learn from are few; they are always shown.
+    chosen = np.union1d(chosen, np.argsort(-epistemic, kind="stable")[:30])
+    unsure = judged.prob.max(axis=1) < _SURE
+    mainly_epistemic = unsure & (epistemic > aleatoric)
+    points = [
+        [float(aleatoric[i]), float(epistemic[i]), bool(judged.correct[i]), int(judged.numbers[i]) + 1]
+        for i in chosen.tolist()
+    ]
+    return {
+        "points": points,
+        "examined": n,
+        "unsure": float(unsure.mean()),
+        "mainly_epistemic": float(mainly_epistemic.sum() / max(1, unsure.sum())),
+        "aleatoric": float(aleatoric.mean()),
+        "epistemic": float(epistemic.mean()),
+    }

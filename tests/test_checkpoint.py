@@ -1,0 +1,199 @@
+"""A fit that is killed goes on where it was, and ends with the same model."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from dirichletgp import DirichletGPClassifier, _checkpoint, _full_pass
+from dirichletgp._archive import ModelFileError, read_archive
+from dirichletgp._statistics import ClassStatistics
+
+SCRIPT = """
+import sys
+import numpy as np
+from dirichletgp import DirichletGPClassifier, _checkpoint, _sources
+
+_checkpoint._SECONDS, _checkpoint._SHARE = 0.0, 1e9  # write after every chunk
+_sources._MOST_ROWS = 1_024
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60_000, 5))
+y = (X[:, 0] * X[:, 1] + rng.normal(size=60_000) > 0).astype(int)
+print("go", flush=True)
+classifier = DirichletGPClassifier(n_inducing=100, max_iter=4, n_subsample=2_000, random_state=0)
+classifier.fit(X, y, checkpoint=sys.argv[1])
+classifier.save(sys.argv[2])
+"""
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(3_000, 4, n_informative=4, n_redundant=0, random_state=0)
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr("dirichletgp._sources._MOST_ROWS", 256)
+    monkeypatch.setattr("dirichletgp._sources._FEWEST_ROWS", 256)
+    monkeypatch.setattr(_checkpoint, "_SECONDS", 0.0)
+    monkeypatch.setattr(_checkpoint, "_SHARE", 1e9)
+
+
+def quick(**parameters):
+    return DirichletGPClassifier(**{"n_inducing": 20, "max_iter": 2, "random_state": 0, **parameters})
+
+
+def run(checkpoint, model, seconds=None):
+    """A fit in a process of its own, killed after some time."""
+    with subprocess.Popen([sys.executable, "-c", SCRIPT, checkpoint, model], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        try:
+            assert process.wait(timeout=seconds) == 0
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_killing_at_random_moments_changes_nothing(tmp_path):
+    begin = time.monotonic()
+    run(tmp_path / "whole.ckpt", tmp_path / "whole.dgp")
+    duration = time.monotonic() - begin
+    expected = (tmp_path / "whole.dgp").read_bytes()
+    assert not (tmp_path / "whole.ckpt").exists()
+    checkpoint, model = tmp_path / "fit.ckpt", tmp_path / "fit.dgp"
+    moments = np.random.default_rng(int.from_bytes(os.urandom(4), "little")).uniform(0.1, 1.0, 5)
+    for moment in moments:
+        run(checkpoint, model, 0.4 * moment * duration)
+        if checkpoint.exists():
+            read_archive(checkpoint, "checkpoint")  # whole, whenever the process died
+    while not model.exists():
+        run(checkpoint, model)
+    assert model.read_bytes() == expected
+    assert not checkpoint.exists()
+
+
+@pytest.mark.parametrize("random_state", [0, None])
+@pytest.mark.parametrize("stop_at", [0, 1, 7])
+def test_an_interrupted_fit_goes_on(data, tmp_path, small_chunks, monkeypatch, stop_at, random_state):
+    X, y = data
+    path, accumulate, passed = tmp_path / "fit.ckpt", ClassStatistics.accumulate, []
+
+    class Interrupted(ClassStatistics):
+        @classmethod
+        def accumulate(cls, *args, **kwargs):
+            if len(passed) == stop_at:
+                raise KeyboardInterrupt
+            passed.append(1)
+            return accumulate(*args, **kwargs)
+
+    classifier = quick(random_state=random_state)
+    with monkeypatch.context() as patch:
+        patch.setattr(_full_pass, "ClassStatistics", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            classifier.fit(X, y, checkpoint=path)
+    assert not hasattr(classifier, "classes_")
+    assert path.exists()
+    first = read_archive(path, "checkpoint")
+
+    calls = []
+    monkeypatch.setattr(
+        _full_pass.ClassStatistics, "accumulate", lambda *a, **k: calls.append(1) or accumulate(*a, **k)
+    )
+    classifier.fit(X, y, checkpoint=path)
+    assert not path.exists()
+    assert first.content.get("done", 0) == 256 * stop_at
+    if random_state == 0:
+        whole = quick().fit(X, y, checkpoint=tmp_path / "other.ckpt")
+        np.testing.assert_array_equal(classifier.predict_proba(X), whole.predict_proba(X))
+
+
+def test_a_checkpointed_fit_is_the_fit(data, tmp_path):
+    X, y = data
+    kept, plain = quick().fit(X, y, checkpoint=tmp_path / "fit.ckpt"), quick().fit(X, y)
+    np.testing.assert_allclose(kept.predict_proba(X), plain.predict_proba(X), atol=1e-9)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_of_another_fit_is_refused(data, tmp_path, monkeypatch):
+    X, y = data
+    path = tmp_path / "fit.ckpt"
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_full_pass.FullPass, "__call__", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            quick().fit(X, y, checkpoint=path)
+    with pytest.raises(ValueError, match=r"that of a fit to other rows; .* delete the file"):
+        quick().fit(X[1:], y[1:], checkpoint=path)
+    with pytest.raises(ValueError, match="that of a fit with other parameters"):
+        quick(kernel="matern32").fit(X, y, checkpoint=path)
+    assert path.exists()
+    quick(n_jobs=1, verbose=0).fit(X, y, checkpoint=path)
+    assert not path.exists()
+
+
+def test_what_is_not_a_checkpoint_is_refused(data, tmp_path):
+    path = tmp_path / "fit.ckpt"
+    path.write_bytes(b"something else")
+    with pytest.raises(ModelFileError, match="not a file of this library"):
+        quick().fit(*data, checkpoint=path)
+    assert path.read_bytes() == b"something else"
+    quick().fit(*data).save(path)
+    with pytest.raises(ModelFileError, match="not a 'checkpoint'"):
+        quick().fit(*data, checkpoint=path)
+
+
+def test_progress_shows_speed_and_time_left(data, tmp_path, small_chunks, monkeypatch, capsys):
+    monkeypatch.setattr("dirichletgp._progress._SECONDS_BETWEEN_LINES", 0.0)
+    quick(verbose=1).fit(*data, checkpoint=tmp_path / "fit.ckpt")
+    printed = capsys.readouterr().out
+    assert "rows/s" in printed
+    assert "s left" in printed
+    assert "3,000 rows, 2 classes" in printed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_stops_within_a_block():
+    """A run has up to 16,384 rows, a block about a thousand: the wait must be that of a block."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400_000, 3))
+    y = (X[:, 0] > 0).astype(int)
+    classifier = DirichletGPClassifier(
+        inducing=X[:1_000], lengthscale=1.0, variance=1.0, max_iter=0, alpha_epsilon=0.1, n_jobs=2, scaler=None
+    )
+    pressed = []
+
+    def press():
+        while not pressed:
+            time.sleep(0.02)
+            if any("accumulate" in _functions(frame) for frame in sys._current_frames().values()):
+                time.sleep(0.3)
+                pressed.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            classifier.fit(X, y)
+        stopped = time.monotonic()
+    finally:
+        pressed.append(0.0)
+        presser.join()
+    assert stopped - pressed[0] < 1.0
+    assert not hasattr(classifier, "classes_")
+
+
+def _functions(frame):
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back

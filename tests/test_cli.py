@@ -1,0 +1,280 @@
+"""The command line, as somebody with a file meets it."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pa = pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
+from pyarrow import csv as arrow_csv  # noqa: E402
+from pyarrow import ipc, parquet  # noqa: E402
+
+from dirichletgp import DirichletGPClassifier  # noqa: E402
+from dirichletgp.cli import main  # noqa: E402
+
+COLOURS = ["red", "green", "blue", "?"]
+
+
+def messy_rows(n, seed=0):
+    """A table as people have them: categories, dates, gaps, a row number, a name, a constant."""
+    rng = np.random.default_rng(seed)
+    dose = rng.normal(size=n)
+    colour = rng.integers(0, 4, size=n)
+    sick = dose + (colour == 0) + 0.5 * rng.normal(size=n) > 0.3
+    days = rng.integers(0, 700, size=n)
+    return {
+        "id": [str(i + 1) for i in range(n)],
+        "name": [f"person {i}" for i in range(n)],
+        "dose": ["" if rng.uniform() < 0.1 else f"{d:.4f}" for d in dose],
+        "colour": [f" {COLOURS[c]}" for c in colour],
+        "seen": [str(np.datetime64("2022-01-01") + int(d)) for d in days],
+        "unit": ["mg"] * n,
+        "sick": ["yes" if s else "no" for s in sick],
+    }
+
+
+def write_csv(path, columns, encoding="utf-8", delimiter=","):
+    lines = [delimiter.join(columns)] + [delimiter.join(row) for row in zip(*columns.values(), strict=True)]
+    path.write_bytes(("\n".join(lines) + "\n").encode(encoding))
+    return str(path)
+
+
+@pytest.fixture
+def run(monkeypatch, capfdbinary):
+    """Run a command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments, stdin=b""):
+        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        monkeypatch.setenv("COLUMNS", "120")
+        capfdbinary.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capfdbinary.readouterr()
+        return ended.value.code or 0, captured.out.decode(), captured.err.decode()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    write_csv(folder / "train.csv", messy_rows(400))
+    write_csv(folder / "new.csv", messy_rows(300, seed=1))
+    command = [sys.executable, "-m", "dirichletgp.cli", "fit", "train.csv", "-t", "sick", "-o", "model.dgp"]
+    command += ["--report", "report.html", "--json", "--n-inducing", "50"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (folder / "fit.json").write_text(done.stdout)
+    return folder
+
+
+def assert_fails(outcome, reason):
+    """One line that names the reason, exit code 2, nothing on standard output, no traceback."""
+    code, out, err = outcome
+    assert code == 2
+    assert reason in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert out == ""
+
+
+def test_fit_says_what_it_did_with_each_column_and_how_well_it_went(folder):
+    said = json.loads((folder / "fit.json").read_text())
+    treatment = {column["name"]: column["treatment"] for column in said["columns"]}
+    assert treatment["id"] == "not used: it numbers the rows"
+    assert "nearly one per row" in treatment["name"]
+    assert treatment["dose"].startswith("number, missing becomes")
+    assert treatment["colour"] == "3 categories, missing is one more"
+    assert treatment["seen"].startswith("date: day, season, weekday")
+    assert treatment["unit"] == "not used: always 'mg'"
+    assert said["test"]["rows"] == 100
+    assert said["test"]["metrics"]["accuracy"]["value"] > 0.75
+    assert said["test"]["verdict"]["level"] in ("good", "slight", "noticeable", "poor")
+    assert "How well is sick predicted?" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_fit_prints_columns_metrics_and_verdict_for_people(run, folder, tmp_path):
+    code, out, err = run("fit", folder / "train.csv", "-t", "sick", "-o", tmp_path / "m.dgp", "--n-inducing", 20)
+    assert code == 0
+    for words in ("rows to learn from", "not used: it numbers the rows", "Calibration error", "percentage point"):
+        assert words in out
+    assert "model written to" in err
+
+
+def test_predictions_are_those_of_the_saved_classifier_whatever_the_file_format(run, folder, tmp_path):
+    table = arrow_csv.read_csv(folder / "new.csv")
+    parquet.write_table(table, tmp_path / "new.parquet")
+    with ipc.new_file(tmp_path / "new.arrow", table.schema) as writer:
+        writer.write_table(table)
+    results = []
+    for name in (folder / "new.csv", tmp_path / "new.parquet", tmp_path / "new.arrow"):
+        out = tmp_path / "out.parquet"
+        code, _, err = run("predict", folder / "model.dgp", name, "-o", out, "--keep", "id")
+        assert code == 0, err
+        results.append(parquet.read_table(out))
+    first = results[0]
+    names = ["label", "probability", "lower", "upper", "uncertainty", "noise", "lack_of_data"]
+    assert first.column_names == ["id", *names, "probability_no", "probability_yes"]
+    for other in results[1:]:
+        assert other.drop_columns("id").equals(first.drop_columns("id"))
+    probability = first["probability"].to_numpy()
+    assert_allclose(probability, np.maximum(first["probability_no"].to_numpy(), first["probability_yes"].to_numpy()))
+    assert np.all(first["lower"].to_numpy() <= probability)
+    assert np.all(probability <= first["upper"].to_numpy())
+    parts = first["noise"].to_numpy() + first["lack_of_data"].to_numpy()
+    assert_allclose(first["uncertainty"].to_numpy(), parts, atol=1e-8)
+
+
+def test_predictions_agree_with_the_truth_as_evaluate_says(run, folder, tmp_path):
+    run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "out.csv")
+    label = arrow_csv.read_csv(tmp_path / "out.csv")["label"].to_numpy(zero_copy_only=False)
+    truth = arrow_csv.read_csv(folder / "new.csv")["sick"].to_numpy(zero_copy_only=False)
+    _, out, _ = run("evaluate", folder / "model.dgp", folder / "new.csv", "--json")
+    assert_allclose(json.loads(out)["metrics"]["accuracy"]["value"], np.mean(label == truth))
+
+
+def test_rows_go_through_pipes(run, folder, tmp_path):
+    code, out, _ = run("predict", folder / "model.dgp", "-", stdin=(folder / "new.csv").read_bytes())
+    assert code == 0
+    assert out.count("\n") == 301
+    run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "out.csv")
+    assert out == (tmp_path / "out.csv").read_text()
+
+
+def test_a_reader_that_has_had_enough_ends_the_command_quietly(folder):
+    rows = (folder / "new.csv").read_bytes().splitlines(keepends=True)
+    (folder / "long.csv").write_bytes(rows[0] + b"".join(rows[1:]) * 100)
+    command = f"{sys.executable} -m dirichletgp.cli predict model.dgp long.csv | head -1"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith('"label"')
+    assert done.stderr == ""
+
+
+def test_prediction_works_a_batch_at_a_time(run, folder, tmp_path, monkeypatch):
+    run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "whole.parquet")
+    monkeypatch.setattr("dirichletgp._tables._reading._BLOCK_BYTES", 4_000)
+    run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "parts.parquet")
+    assert parquet.ParquetFile(tmp_path / "parts.parquet").num_row_groups > 1
+    assert parquet.read_table(tmp_path / "parts.parquet").equals(parquet.read_table(tmp_path / "whole.parquet"))
+
+
+def test_info_says_what_the_model_needs_and_how_it_did(run, folder):
+    code, out, _ = run("info", folder / "model.dgp", "--json")
+    said = json.loads(out)
+    assert code == 0
+    assert said["classes"] == ["no", "yes"]
+    assert said["target"] == "sick"
+    assert said["test"]["rows"] == 100
+    code, out, _ = run("info", folder / "model.dgp")
+    assert "colour: 3 categories" in out
+
+
+def test_report_and_evaluate_of_a_given_test_file(run, folder, tmp_path):
+    code, out, _ = run("report", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "r.html", "--json")
+    assert code == 0
+    assert json.loads(out)["rows"] == 300
+    assert "person 1" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    arguments = ("--test", folder / "new.csv", "-o", tmp_path / "m.dgp", "--json", "--n-inducing", 20)
+    code, out, _ = run("fit", folder / "train.csv", "-t", "sick", *arguments)
+    assert json.loads(out)["test"]["rows"] == 300
+    assert json.loads(out)["training_rows"] == 400
+
+
+def test_other_delimiters_encodings_and_date_patterns_are_read(run, tmp_path):
+    rows = messy_rows(200)
+    rows["größe"] = rows.pop("dose")
+    rows["seen"] = [f"{day[8:]}.{day[5:7]}.{day[:4]}" for day in rows["seen"]]
+    path = write_csv(tmp_path / "t.csv", rows, "latin-1", ";")
+    arguments = ("--encoding", "latin-1", "-o", tmp_path / "m.dgp", "--json", "--n-inducing", 20)
+    code, out, err = run("fit", path, "-t", "sick", *arguments)
+    assert code == 0, err
+    treatment = {column["name"]: column["treatment"] for column in json.loads(out)["columns"]}
+    assert treatment["größe"].startswith("number")
+    assert "%d.%m.%Y" in treatment["seen"]
+
+
+def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):
+    def fit(path, target="sick"):
+        return run("fit", path, "-t", target, "-o", tmp_path / "never.dgp")
+
+    rows = messy_rows(60)
+    assert_fails(fit(folder / "train.csv", "sic"), "has no column 'sic', the target; its columns: id, name")
+    assert_fails(fit(tmp_path / "nowhere.csv"), "no such file")
+    (tmp_path / "empty.csv").write_bytes(b"")
+    assert_fails(fit(tmp_path / "empty.csv"), "is empty")
+    (tmp_path / "header.csv").write_bytes(b"dose,sick\n")
+    assert_fails(fit(tmp_path / "header.csv"), "has no rows")
+    (tmp_path / "binary.csv").write_bytes("dose,größe\n1,ä\n".encode("latin-1"))
+    assert_fails(fit(tmp_path / "binary.csv"), "is not UTF-8 text")
+    (tmp_path / "late.csv").write_bytes("dose,sick\n1,ä\n".encode("latin-1"))
+    assert_fails(fit(tmp_path / "late.csv"), "is not UTF-8 text")
+    assert_fails(fit(write_csv(tmp_path / "one.csv", rows | {"sick": ["yes"] * 60})), "one class only, 'yes'")
+    assert_fails(fit(write_csv(tmp_path / "gap.csv", rows | {"sick": ["?", *rows["sick"][1:]]})), "missing in 1 rows")
+    wide = {f"c{j}": ["1", "2"] for j in range(100_000)} | {"sick": ["yes", "no"]}
+    assert_fails(fit(write_csv(tmp_path / "wide.csv", wide)), "has 100,001 columns; at most 5,000")
+    assert_fails(fit(write_csv(tmp_path / "only.csv", {"sick": rows["sick"]})), "no column can be used")
+    (tmp_path / "ragged.csv").write_bytes(b"dose,sick\n1,yes\n2,no,3\n")
+    assert_fails(fit(tmp_path / "ragged.csv"), "cannot be read: CSV parse error")
+    (tmp_path / "fake.parquet").write_bytes(b"dose,sick\n1,yes\n")
+    assert_fails(fit(tmp_path / "fake.parquet"), "cannot be read")
+    assert_fails(fit(tmp_path / "t.xlsx"), "the kind of file is not known by its name")
+    numbers = rows | {"sick": [f"{i / 7:.5f}" for i in range(60)]}
+    assert_fails(
+        fit(write_csv(tmp_path / "numbers.csv", numbers)), "different numbers; a number is estimated by regression"
+    )
+    assert_fails(run("fit", folder / "train.csv", "-t", "sick", "-o", "/nowhere/m.dgp"), "there is no folder /nowhere")
+    assert not (tmp_path / "never.dgp").exists()
+
+
+def test_bad_tables_to_predict_are_refused_in_one_line(run, folder, tmp_path):
+    rows = messy_rows(30)
+    out = tmp_path / "out.parquet"
+
+    def predict(path, model=folder / "model.dgp"):
+        return run("predict", model, path, "-o", out)
+
+    without = {name: values for name, values in rows.items() if name != "dose"}
+    assert_fails(predict(write_csv(tmp_path / "a.csv", without)), "has no column 'dose', which the model needs")
+    new = rows | {"colour": ["mauve", *rows["colour"][1:]]}
+    assert_fails(predict(write_csv(tmp_path / "b.csv", new)), "holds categories the model has not seen: 'mauve'")
+    assert_fails(predict(folder / "new.csv", folder / "train.csv"), "train.csv")
+    assert_fails(predict(folder / "new.csv", tmp_path / "no.dgp"), "no.dgp")
+    truncated = (folder / "model.dgp").read_bytes()[:-200]
+    (tmp_path / "cut.dgp").write_bytes(truncated)
+    assert_fails(predict(folder / "new.csv", tmp_path / "cut.dgp"), "cut.dgp")
+    assert_fails(run("predict", folder / "model.dgp", folder / "new.csv", "--json"), "pass -o with a file")
+    assert_fails(run("evaluate", folder / "model.dgp", tmp_path / "a.csv"), "has no column 'dose'")
+    other = write_csv(tmp_path / "c.csv", rows | {"sick": ["maybe", *rows["sick"][1:]]})
+    assert_fails(run("evaluate", folder / "model.dgp", other), "'maybe', a class the model does not know")
+    assert not out.exists()
+
+
+def test_new_categories_and_unreadable_numbers_can_be_accepted(run, folder, tmp_path):
+    rows = messy_rows(30)
+    rows["colour"][0], rows["dose"][1] = "mauve", "a lot"
+    arguments = (write_csv(tmp_path / "t.csv", rows), "-o", tmp_path / "o.csv", "--accept-new")
+    code, _, err = run("predict", folder / "model.dgp", *arguments)
+    assert code == 0
+    assert "note: column 'colour' holds categories" in err
+
+
+def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    DirichletGPClassifier(n_inducing=10, random_state=0).fit(X, X[:, 0] > 0).save(tmp_path / "m.dgp")
+    assert_fails(run("predict", tmp_path / "m.dgp", folder / "new.csv", "-o", tmp_path / "o.csv"), "saved from Python")
+    code, out, _ = run("info", tmp_path / "m.dgp", "--json")
+    assert code == 0
+    assert json.loads(out)["columns"] == []
+
+
+def test_the_same_seed_gives_the_same_model(run, folder, tmp_path):
+    for name in ("a", "b"):
+        run("fit", folder / "train.csv", "-t", "sick", "-o", tmp_path / f"{name}.dgp", "--n-inducing", 20)
+        run("predict", tmp_path / f"{name}.dgp", folder / "new.csv", "-o", tmp_path / f"{name}.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()

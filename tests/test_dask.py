@@ -1,0 +1,189 @@
+"""Rows on a cluster give the model of the same rows in memory, even when a worker dies."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_classification
+
+from dirichletgp import DirichletGPClassifier, _survey
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+N = 2_000
+
+# Dask's own deprecations and the noise of a dying worker are not this library's.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(N, 5, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def in_memory(data):
+    return quick().fit(*data)
+
+
+def quick(**parameters):
+    labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
+    return DirichletGPClassifier(**{"n_inducing": 30, "max_iter": 3, "random_state": 0, **labels, **parameters})
+
+
+def collections(X, y, rows=150):
+    return da.from_array(X, chunks=(rows, 2)), da.from_array(y, chunks=rows)
+
+
+def assert_same(one, other, X, atol=1e-10):
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    for mine, theirs in zip(one._model.latent(X), other._model.latent(X), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+# Threads
+
+
+def test_arrays_give_the_model_of_the_rows_in_memory(data, in_memory):
+    assert_same(quick().fit(*collections(*data)), in_memory, data[0])
+
+
+def test_dataframes_bring_their_names(data, in_memory):
+    X, y = data
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")), npartitions=7)
+    labels = dd.from_pandas(pd.Series(y), npartitions=7)
+    classifier = quick().fit(frame, labels)
+    assert_same(classifier, in_memory, X)
+    assert classifier.feature_names_in_.tolist() == list("abcde")
+    lazy = classifier.predict_proba(frame)
+    np.testing.assert_array_equal(lazy.compute(), classifier.predict_proba(pd.DataFrame(X, columns=list("abcde"))))
+
+
+def test_weights_and_class_weights_count(data):
+    X, y = data
+    weights = np.where(np.arange(N) % 3, 1.0, 0.0)
+    expected = quick(class_weight={0: 2.0}).fit(X, y, weights)
+    rows, labels = collections(X, y)
+    found = quick(class_weight={0: 2.0}).fit(rows, labels, da.from_array(weights, chunks=150))
+    assert_same(found, expected, X)
+
+
+def test_predictions_are_lazy(data, in_memory):
+    X, y = data
+    read = []
+
+    def reading(block):
+        read.append(len(block))
+        return block
+
+    rows = collections(X, y)[0].rechunk((150, 5)).map_blocks(reading, dtype=float, meta=np.empty((0, 0)))
+    probabilities, logarithms, labels = (
+        getattr(in_memory, name)(rows) for name in ("predict_proba", "predict_log_proba", "predict")
+    )
+    assert not read
+    assert probabilities.shape == logarithms.shape == (N, 3)
+    np.testing.assert_array_equal(probabilities.compute(), in_memory.predict_proba(X))
+    np.testing.assert_array_equal(logarithms.compute(), in_memory.predict_log_proba(X))
+    np.testing.assert_array_equal(labels.compute(), in_memory.predict(X))
+
+
+def test_a_large_collection_is_learned_from_its_sample(data, monkeypatch):
+    monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
+    monkeypatch.setattr("dirichletgp._source_fit.POOL_ROWS", 500)
+    X, y = data
+    classifier = quick().fit(*collections(X, y))
+    np.testing.assert_array_equal(classifier.class_count_, np.bincount(y))
+    assert classifier.score(X, y) > 0.7
+
+
+def test_the_kernel_can_be_learned_from_all_rows_where_they_are(data, in_memory, monkeypatch):
+    monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
+    monkeypatch.setattr("dirichletgp._source_fit.POOL_ROWS", 500)
+    X, y = data
+    given = {"inducing": X[:30], "scaler": None, "lengthscale": 2.0, "variance": 4.0, "n_subsample": N}
+    for class_weight in (None, {0: 2.0}):
+        found = quick(class_weight=class_weight, **given).fit(*collections(X, y))
+        expected = quick(class_weight=class_weight, **given).fit(X, y)
+        assert found.n_iter_ == expected.n_iter_ > 1
+        np.testing.assert_allclose(found.lengthscale_, expected.lengthscale_, rtol=1e-6)
+        assert_same(found, expected, X, 1e-5)
+
+
+def test_errors_say_what_is_wrong(data):
+    X, y = data
+    rows, labels = collections(X, y)
+    with pytest.raises(TypeError, match="y and sample_weight must be Dask collections too"):
+        quick().fit(rows, y)
+    with pytest.raises(ValueError, match="rechunk or repartition them alike"):
+        quick().fit(rows, da.from_array(y, chunks=500))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        quick().fit(da.where(rows > 1, np.nan, rows), labels)
+    with pytest.raises(ValueError, match="one class only"):
+        quick().fit(rows, da.zeros_like(labels))
+    with pytest.raises(ValueError, match="checkpoint is for rows read here"):
+        quick().fit(rows, labels, checkpoint="fit.ckpt")
+
+
+# Processes
+
+
+@pytest.mark.slow
+def test_two_worker_processes_give_the_model_of_the_rows_in_memory(cluster, data, in_memory):
+    X, y = data
+    assert_same(quick().fit(*collections(X, y)), in_memory, X)
+    np.testing.assert_array_equal(in_memory.predict_proba(collections(X, y)[0]).compute(), in_memory.predict_proba(X))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_a_killed_worker_costs_its_chunks_only(cluster, data, in_memory):
+    X, y = data
+    victim = next(iter(cluster.run(os.getpid).values()))
+
+    def slowly(block):
+        time.sleep(0.1)
+        return block
+
+    rows, labels = collections(X, y)
+    rows = rows.rechunk((150, 5)).map_blocks(slowly, dtype=float, meta=np.empty((0, 0)))
+    killed = []
+
+    def kill():
+        # Among the chunks of the second pass, when some of the statistics are with the victim.
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            keys = [key for held in cluster.has_what().values() for key in held]
+            if sum("_statistics_of_chunk" in str(key) for key in keys) >= 2:
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+                return
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    classifier = quick().fit(rows, labels)
+    killer.join()
+    assert killed
+    assert victim not in cluster.run(os.getpid).values()
+    assert_same(classifier, in_memory, X)

@@ -1,0 +1,98 @@
+"""A classifier in ONNX gives the probabilities of the classifier in Python."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import RobustScaler
+
+from dirichletgp import DirichletGPClassifier
+
+onnx = pytest.importorskip("onnx", reason="export needs onnx")
+runtime = pytest.importorskip("onnxruntime", reason="exported models are run by onnxruntime")
+
+from dirichletgp.export import to_onnx  # noqa: E402
+
+
+def rows_and_labels(n, n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * [1, 10, 0.1]
+    X[:, 2] = np.round(X[:, 2], 1)  # ties
+    cuts = np.linspace(-1.2, 1.2, n_classes + 1)[1:-1]
+    return X, np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), cuts)
+
+
+def run(model, X):
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {"X": np.ascontiguousarray(X, dtype=np.float64)})
+
+
+def far_and_near(X):
+    """Rows near the data, rows far outside, and one exactly on a training value."""
+    return np.concatenate([X[:200] + 0.05, 30 * X[200:240], -1e6 * np.abs(X[240:245]), X[:1]])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 12])
+@pytest.mark.parametrize("scaler", ["quantile", "standard", "minmax", None])
+def test_probabilities_and_labels_are_those_of_python(n_classes, scaler):
+    X, y = rows_and_labels(400, n_classes)
+    classifier = DirichletGPClassifier(n_inducing=40, scaler=scaler, random_state=0).fit(X, y)
+    new = far_and_near(X)
+    label, probabilities = run(to_onnx(classifier), new)
+    expected = classifier.predict_proba(new)
+    assert_allclose(probabilities, expected, atol=1e-6)
+    clear = np.sort(expected, axis=1)[:, -1] - np.sort(expected, axis=1)[:, -2] > 1e-5
+    assert_array_equal(label[clear], classifier.predict(new)[clear])
+
+
+@pytest.mark.parametrize("kernel", ["matern12", "matern32", "matern52"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_every_kernel_can_be_exported(kernel, n_classes):
+    X, y = rows_and_labels(300, n_classes)
+    classifier = DirichletGPClassifier(kernel, n_inducing=40, ard=False, random_state=0).fit(X, y)
+    _, probabilities = run(to_onnx(classifier), far_and_near(X))
+    assert_allclose(probabilities, classifier.predict_proba(far_and_near(X)), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("variance", [0.01, 1.0, 30.0, 400.0])
+def test_nodes_serve_small_and_large_latent_variances(n_classes, variance):
+    X, y = rows_and_labels(200, n_classes)
+    classifier = DirichletGPClassifier(n_inducing=20, variance=variance, lengthscale=0.5, max_iter=0).fit(X, y)
+    _, probabilities = run(to_onnx(classifier), far_and_near(X))
+    assert_allclose(probabilities, classifier.predict_proba(far_and_near(X)), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b", "c"], np.array([1.0, 2.0, 3.0]), np.array([10, 20, 30])], ids=["text", "float", "int"]
+)
+def test_labels_of_any_type(names):
+    X, y = rows_and_labels(200, 3)
+    classifier = DirichletGPClassifier(n_inducing=20, random_state=0).fit(X, np.array(names)[y])
+    label, _ = run(to_onnx(classifier), X)
+    assert_array_equal(label, classifier.predict(X))
+    (probabilities,) = run(to_onnx(classifier, labels=False), X)
+    assert probabilities.shape == (200, 3)
+
+
+def test_a_constant_column_and_a_single_row():
+    X, y = rows_and_labels(200, 2)
+    X[:, 1] = 7.0
+    classifier = DirichletGPClassifier(n_inducing=20, random_state=0).fit(X, y)
+    new = np.array([[0.1, 8.0, 0.2]])
+    assert_allclose(run(to_onnx(classifier), new)[1], classifier.predict_proba(new), atol=1e-6)
+
+
+def test_what_cannot_be_exported_is_named(monkeypatch):
+    X, y = rows_and_labels(100, 2)
+    classifier = DirichletGPClassifier(n_inducing=10, scaler=RobustScaler(), random_state=0).fit(X, y)
+    with pytest.raises(TypeError, match="cannot be exported; use 'quantile'"):
+        to_onnx(classifier)
+    monkeypatch.setattr("dirichletgp.export._MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match="fit it with a smaller n_inducing than 10"):
+        to_onnx(classifier)
+    monkeypatch.delitem(sys.modules, "dirichletgp.export._graph", raising=False)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r'pip install "dirichletgp\[onnx\]"'):
+        to_onnx(classifier)

@@ -1,0 +1,168 @@
+"""The numbers of a report, and the page that is made of them."""
+
+import html.parser
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dirichletgp import DirichletGPClassifier
+from dirichletgp.metrics import error_rate, expected_calibration_error, mean_negative_log_likelihood
+from dirichletgp.report import gather, render, write_report
+from dirichletgp.report._bootstrap import expected_error_if_calibrated
+
+pytest.importorskip("jinja2", reason="the report needs jinja2")
+
+NASTY = "</script><b>&amp;"
+
+
+def labelled_rows(n, classes, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=["dose", "age", NASTY])
+    cuts = np.linspace(-1, 1, len(classes) + 1)[1:-1]
+    return X, np.array(classes)[np.digitize(X["dose"] + 0.4 * rng.normal(size=n), cuts)]
+
+
+@pytest.fixture(scope="module")
+def two():
+    X, y = labelled_rows(700, ["no", NASTY])
+    model = DirichletGPClassifier(n_inducing=40, random_state=0).fit(X[:300], y[:300])
+    return model, X[300:], y[300:]
+
+
+@pytest.fixture(scope="module")
+def many():
+    X, y = labelled_rows(900, list("abcdefghijkl"))
+    model = DirichletGPClassifier(n_inducing=40, random_state=0).fit(X[:500], y[:500])
+    return model, X[500:], y[500:]
+
+
+def embedded(page):
+    return json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.S).group(1))
+
+
+def test_the_headline_numbers_are_those_of_the_metrics_module_and_lie_in_their_intervals(two, many):
+    for model, X, y in (two, many):
+        prob = model.predict_proba(X)
+        metric = {m.key: m for m in gather(model, X, y).metrics}
+        assert_allclose(metric["accuracy"].value, 1 - error_rate(y, model.predict(X)))
+        assert_allclose(metric["mnll"].value, mean_negative_log_likelihood(y, prob, labels=model.classes_))
+        assert_allclose(metric["ece"].value, expected_calibration_error(y, prob, labels=model.classes_))
+        for m in metric.values():
+            assert m.low <= m.value <= m.high
+
+
+def test_intervals_of_the_accuracy_are_those_of_a_proportion(two):
+    model, X, y = two
+    accuracy = gather(model, X, y, n_bootstrap=2000).metrics[0]
+    half = 1.96 * np.sqrt(accuracy.value * (1 - accuracy.value) / len(y))
+    assert_allclose([accuracy.value - accuracy.low, accuracy.high - accuracy.value], half, rtol=0.25)
+
+
+def test_labels_drawn_from_the_probabilities_are_called_calibrated_and_sharpened_ones_are_not():
+    rng = np.random.default_rng(3)
+    prob = rng.dirichlet(np.ones(3), size=2000)
+    y = np.minimum((prob.cumsum(axis=1) < rng.uniform(size=(2000, 1))).sum(axis=1), 2)
+
+    class Says:
+        classes_ = np.arange(3)
+
+        def __init__(self, power):
+            self.power = power
+
+        def predict_proba(self, X):
+            sharp = prob**self.power
+            return sharp / sharp.sum(axis=1, keepdims=True)
+
+    honest, boastful = (gather(Says(power), np.zeros((2000, 1)), y).verdict for power in (1, 3))
+    assert honest.level == "good"
+    assert boastful.level == "poor"
+    assert "overconfident" in boastful.sentences[-1]
+
+
+def test_a_calibrated_model_is_within_what_chance_allows_nineteen_times_in_twenty():
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.5, 1, size=1000)
+    prob = np.column_stack([1 - confidence, confidence])
+    limit = np.quantile(expected_error_if_calibrated(prob, rng), 0.95)
+    errors = [expected_calibration_error(rng.uniform(size=1000) < confidence, confidence) for _ in range(200)]
+    assert 0.88 <= np.mean(errors <= limit) <= 0.99
+
+
+def test_the_page_is_one_file_that_asks_for_nothing(two, tmp_path):
+    page = write_report(tmp_path / "r.html", *two, title=NASTY).read_text(encoding="utf-8")
+    assert not re.search(r'(src|href)\s*=\s*"(?!#)', page)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert "default-src 'none'" in page
+
+
+def test_no_label_or_column_name_can_break_out_of_the_page(two):
+    page = render(gather(*two, title=NASTY))
+    assert page.count("</script>") == 2
+    assert embedded(page)["classes"] == [str(label) for label in two[0].classes_]
+    texts = []
+    parser = html.parser.HTMLParser()
+    parser.handle_data = texts.append
+    parser.feed(page)
+    assert NASTY in texts
+
+
+def test_the_embedded_numbers_are_the_gathered_ones(many):
+    numbers = gather(*many)
+    data = embedded(render(numbers))
+    assert data["n_rows"] == len(many[2]) == np.sum(numbers.confusion)
+    assert len(data["classwise"]) == 12
+    assert_allclose(sum(entry["share"] for entry in data["relevance"]), 1, rtol=1e-4)
+    assert data["relevance"][0]["name"] == "dose"
+    assert_allclose(data["rejection"][0]["accuracy"], numbers.metrics[0].value, rtol=1e-4)
+    least, most = data["rows"]["least"], data["rows"]["most"]
+    assert least[0]["confidence"] <= least[-1]["confidence"] < most[-1]["confidence"] <= most[0]["confidence"]
+    assert all(row["predicted"] != row["true"] for row in data["rows"]["wrong"])
+    X = many[1]
+    assert most[0]["values"][0] == f"{X['dose'].iloc[most[0]['row'] - 1]:.4g}"
+
+
+def test_the_same_rows_give_the_same_numbers(two):
+    first, second = gather(*two).as_dict(), gather(*two).as_dict()
+    assert first | {"created": ""} == second | {"created": ""}
+
+
+def test_a_pipeline_of_any_classifier_gets_the_sections_it_can_fill(two):
+    _, X, y = two
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    numbers = gather(model, X, y)
+    page = render(numbers)
+    assert numbers.uncertainty is None
+    assert "Does it come true" in page
+    assert "Noisy labels" not in page
+    assert "How training went" not in page
+
+
+def test_very_many_rows_are_examined_by_a_sample(two, monkeypatch):
+    monkeypatch.setattr("dirichletgp.report._gather.MOST_EXAMINED", 100)
+    numbers = gather(*two)
+    assert numbers.uncertainty["examined"] == 100
+    assert np.sum(numbers.confusion) == len(two[2])
+    assert max(row["row"] for row in numbers.rows["least"]) > 100
+
+
+def test_bad_input_is_named(two):
+    model, X, y = two
+    with pytest.raises(ValueError, match="labels that the model was not fitted with: \\['maybe'\\]"):
+        gather(model, X[:2], ["maybe", "no"])
+    with pytest.raises(TypeError, match="StandardScaler has no predict_proba"):
+        gather(StandardScaler(), X, y)
+
+
+def test_without_jinja2_the_error_names_the_install_command(two, monkeypatch):
+    numbers = gather(*two, n_bootstrap=2)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r'pip install "dirichletgp\[report\]"'):
+        render(numbers)

@@ -1,0 +1,184 @@
+"""The report in a real browser: it draws, it answers, it complains about nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from browser import CHROMIUM, Browser
+
+from dirichletgp import DirichletGPClassifier
+from dirichletgp.report import write_report
+
+pytest.importorskip("jinja2", reason="the report needs jinja2")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium")
+
+CHARTS = ("reliability", "rejection", "classwise", "uncertainty", "history")
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Reports with two and with fourteen classes."""
+    rng = np.random.default_rng(0)
+    folder, pages = tmp_path_factory.mktemp("reports"), {}
+    for n_classes in (2, 14):
+        X = pd.DataFrame(rng.normal(size=(900, 5)), columns=["dose", "age", "a name that is rather long", "x", "y"])
+        cuts = np.linspace(-1.4, 1.4, n_classes + 1)[1:-1]
+        y = np.array([f"class {c}" for c in range(n_classes)])[
+            np.digitize(X["dose"] + 0.3 * rng.normal(size=900), cuts)
+        ]
+        model = DirichletGPClassifier(n_inducing=40, random_state=0).fit(X[:400], y[:400])
+        pages[n_classes] = write_report(folder / f"{n_classes}.html", model, X[400:], y[400:])
+    return pages
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser, reports):
+    browser.resize(1280)
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.open(reports[2])
+    return browser
+
+
+def reading(page, chart):
+    return page.run(f"document.getElementById('reading-{chart}').textContent")
+
+
+@pytest.mark.parametrize("n_classes", [2, 14])
+def test_every_chart_is_there_and_the_console_is_silent(browser, reports, n_classes):
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.open(reports[n_classes])
+    for chart in CHARTS:
+        assert browser.run(f"document.querySelectorAll('#chart-{chart} svg path').length") > 0, chart
+    assert browser.run("document.querySelectorAll('.confusion tbody td').length") == n_classes**2
+    assert browser.complaints == []
+    assert browser.requests == [reports[n_classes].resolve().as_uri()]
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("n_classes", [2, 14])
+def test_nothing_is_wider_than_the_window_and_no_label_leaves_its_chart(browser, reports, n_classes, width):
+    browser.resize(width)
+    browser.open(reports[n_classes])
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    outside = browser.run(
+        """[...document.querySelectorAll('.chart')].flatMap(chart => {
+             const frame = chart.closest('.card').getBoundingClientRect();
+             return [...chart.querySelectorAll('text')].filter(text => {
+               const box = text.getBoundingClientRect();
+               return box.left < frame.left || box.right > frame.right;
+             }).map(text => chart.id + ': ' + text.textContent);
+           })"""
+    )
+    assert outside == []
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_no_two_texts_of_a_chart_overlap(browser, reports, width):
+    browser.resize(width)
+    browser.open(reports[2])
+    overlaps = browser.run(
+        """[...document.querySelectorAll('.chart')].flatMap(chart => {
+             const boxes = [...chart.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+             return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
+               .filter(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1)
+               .filter(([b, q]) => p.top < q.bottom - 1 && q.top < p.bottom - 1)
+               .map(([b]) => chart.id + ': ' + a + ' / ' + b));
+           })"""
+    )
+    assert overlaps == []
+
+
+def test_pointing_at_a_chart_reads_the_nearest_point(page):
+    before = reading(page, "reliability")
+    page.point_at("#chart-reliability svg", across=0.9, down=0.2)
+    after = reading(page, "reliability")
+    assert after != before
+    assert "came true" in after
+    assert page.run("document.querySelector('#chart-reliability .cursor').classList.contains('on')")
+
+
+def test_arrow_keys_walk_along_the_points(page):
+    page.run("document.getElementById('chart-rejection').focus()")
+    page.press("ArrowRight")
+    first = reading(page, "rejection")
+    page.press("ArrowRight")
+    second = reading(page, "rejection")
+    page.press("End")
+    last = reading(page, "rejection")
+    assert len({first, second, last}) == 3
+    assert first.startswith("Declining 0.0")
+    assert page.run("document.getElementById('refuse').value === document.getElementById('refuse').max")
+
+
+def test_the_slider_moves_the_point_on_the_curve(page):
+    page.run("const s = document.getElementById('refuse'); s.value = 100; s.dispatchEvent(new Event('input'))")
+    share = page.run("document.getElementById('refuse-out').textContent")
+    rejected = page.run("JSON.parse(document.getElementById('report-data').textContent).rejection[100].rejected")
+    assert share.replace("\u00a0", " ") == f"{100 * rejected:.0f} %"
+    assert f"{100 * rejected:.1f}" in reading(page, "rejection")
+
+
+def test_choosing_a_class_draws_its_curve(browser, reports):
+    browser.resize(1280)
+    browser.open(reports[14])
+    line = "document.querySelector('#chart-classwise .line').getAttribute('d')"
+    before = browser.run(line)
+    browser.run(
+        "const c = document.getElementById('class-choice'); c.value = '3'; c.dispatchEvent(new Event('change'))"
+    )
+    assert browser.run(line) != before
+    assert "class 11 " in browser.run("document.getElementById('chart-classwise').getAttribute('aria-label')")
+    titles = browser.run("[...document.querySelectorAll('#chart-classwise .title')].map(t => t.textContent).join()")
+    assert "class 11" in titles  # the fourth, as texts are sorted
+
+
+def test_the_buttons_choose_which_rows_are_listed(page):
+    shown = "[...document.querySelectorAll('.rows')].filter(r => !r.hidden).map(r => r.id).join()"
+    for kind in ("least", "most", "wrong"):
+        page.run(f"document.querySelector('[data-rows={kind}]').click()")
+        assert page.run(shown) == f"rows-{kind}"
+        assert page.run("document.querySelectorAll('[aria-pressed=true]').length") == 1
+
+
+def test_everything_that_can_be_used_can_be_reached_by_the_keyboard(page):
+    reached = set()
+    for _ in range(40):
+        page.press("Tab")
+        reached.add(page.run("document.activeElement.id || document.activeElement.dataset.rows || ''"))
+    assert {f"chart-{chart}" for chart in CHARTS} <= reached
+    assert {"class-choice", "refuse", "least", "most", "wrong"} <= reached
+
+
+CONTRAST = """(() => {
+  const channel = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const rgb = text => text.match(/[0-9.]+/g).map(Number);
+  const ground = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+  const texts = [...document.querySelectorAll('p, dt, dd, th, td:not(.none), h1, h2, span, summary, label, button')];
+  return Math.min(...texts.filter(e => e.offsetParent && e.textContent.trim()).map(e => {
+    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(ground(e))].sort((p, q) => q - p);
+    return (a + 0.05) / (b + 0.05);
+  }));
+})()"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_has_the_contrast_that_guidelines_ask_for(reports, dark):
+    with Browser(dark=dark) as browser:
+        browser.open(reports[2])
+        assert browser.run(CONTRAST) >= 4.5
+        luminance = sum(browser.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)"))
+        assert (luminance < 150) == dark
+
+
+def test_it_prints(page, tmp_path):
+    page.pdf(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").stat().st_size > 20_000

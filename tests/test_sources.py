@@ -1,0 +1,348 @@
+"""Rows may come from anywhere: the model is the same, and memory does not grow with them."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+
+from dirichletgp import DirichletGPClassifier, _sources, _survey
+from dirichletgp._sources import ArraySource, Chunk, _ahead, _regrouped, chunks
+from dirichletgp._survey import Survey
+
+pa = pytest.importorskip("pyarrow")
+import pyarrow.csv as pc  # noqa: E402
+import pyarrow.dataset as ds  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+N, D = 700, 4
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_classification(N, D, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    return X, np.array(["low", "mid", "top"])[y]
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    X, y = data
+    weights = np.where(np.arange(N) % 5, 1.0, 2.0)
+    return pa.table({**{f"x{j}": X[:, j] for j in range(D)}, "label": y, "weight": weights})
+
+
+@pytest.fixture(scope="module")
+def plain(table):
+    return table.drop_columns(["weight"])
+
+
+def quick(**parameters):
+    labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
+    return DirichletGPClassifier(**{"n_inducing": 20, "max_iter": 3, "random_state": 0, **labels, **parameters})
+
+
+@pytest.fixture(scope="module")
+def in_memory(data):
+    X, y = data
+    return quick().fit(X, y)
+
+
+def assert_same(one, other, X, atol=1e-10):
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    np.testing.assert_allclose(one._model.points, other._model.points, rtol=1e-12)
+    for mine, theirs in zip(one._model.latent(X), other._model.latent(X), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
+    np.testing.assert_allclose(one.class_prior_, other.class_prior_)
+
+
+class Blocks:
+    """Blocks of random sizes that can be read again."""
+
+    def __init__(self, *arrays, seed=0):
+        self.arrays, self.seed = arrays, seed
+
+    def __iter__(self):
+        n = len(self.arrays[0])
+        cuts = np.sort(np.random.default_rng(self.seed).integers(0, n, 9))
+        for rows in np.split(np.arange(n), cuts):
+            if len(rows):
+                yield tuple(array[rows] for array in self.arrays)
+
+
+# The same model from everywhere
+
+
+def test_parquet_csv_tables_datasets_maps_and_blocks_give_the_model_of_the_array(plain, data, in_memory, tmp_path):
+    X, y = data
+    pq.write_table(plain, tmp_path / "rows.parquet", row_group_size=100)
+    pc.write_csv(plain, tmp_path / "rows.csv")
+    os.mkdir(tmp_path / "parts")
+    for i in range(7):
+        pq.write_table(plain.slice(100 * i, 100), tmp_path / "parts" / f"part-{i}.parquet")
+    mapped = np.memmap(tmp_path / "rows.bin", dtype=np.float64, mode="w+", shape=X.shape)
+    mapped[:] = X
+    sources = {
+        "path": (tmp_path / "rows.parquet", "label"),
+        "string": (str(tmp_path / "rows.parquet"), "label"),
+        "csv": (tmp_path / "rows.csv", "label"),
+        "glob": (str(tmp_path / "parts" / "*.parquet"), "label"),
+        "folder": (tmp_path / "parts", "label"),
+        "list": ([tmp_path / "parts" / f"part-{i}.parquet" for i in range(7)], "label"),
+        "table": (plain, "label"),
+        "dataset": (ds.dataset(tmp_path / "parts"), "label"),
+        "map": (mapped, y),
+        "blocks": (Blocks(X, y), None),
+        "list of blocks": ([(X[:300], y[:300]), (X[300:], y[300:])], None),
+        "frames": ([(pd.DataFrame(X, columns=list("abcd")), pd.Series(y))], None),
+    }
+    for name, (rows, labels) in sources.items():
+        classifier = quick().fit(rows, labels)
+        assert_same(classifier, in_memory, X)
+        if name not in ("map", "blocks", "list of blocks", "frames"):
+            assert classifier.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+            assert classifier.predict(pd.DataFrame(X, columns=classifier.feature_names_in_)).shape == (N,)
+        else:
+            assert hasattr(classifier, "feature_names_in_") == (name == "frames")
+
+
+def test_weights_may_be_a_column_or_part_of_the_blocks(table, data):
+    X, y = data
+    weights = table["weight"].to_numpy()
+    expected = quick().fit(X, y, weights)
+    assert_same(quick().fit(table, "label", "weight"), expected, X)
+    assert_same(quick().fit(Blocks(X, y, weights)), expected, X)
+
+
+def test_rows_of_weight_zero_are_not_there(data):
+    X, y = data
+    weights = (np.arange(N) % 2).astype(float)
+    assert_same(quick().fit(Blocks(X, y, weights)), quick().fit(X[1::2], y[1::2]), X)
+
+
+def test_class_weights_count_in_files_too(plain, data):
+    X, y = data
+    for class_weight in ("balanced", {"low": 3.0}):
+        one, other = (quick(class_weight=class_weight) for _ in range(2))
+        assert_same(one.fit(plain, "label"), other.fit(X, y), X, 1e-6)  # training magnifies the rounding of a prior
+
+
+def test_columns_choose_and_order_the_features(table, data):
+    X, y = data
+    classifier = quick().fit(table, "label", columns=["x2", "x0"])
+    assert_same(classifier, quick().fit(X[:, [2, 0]], y), X[:, [2, 0]])
+
+
+@pytest.mark.parametrize(
+    "kind", ["int8", "int64", "uint16", "bool", "float64", "string", "large_string", "dictionary", "dictionary of ints"]
+)
+def test_labels_of_every_type(data, kind):
+    X, y = data
+    codes = (y == "low").astype(int)
+    columns = {
+        "string": lambda: pa.array(y),
+        "large_string": lambda: pa.array(y, pa.large_string()),
+        "dictionary": lambda: pa.array(y).dictionary_encode(),
+        "dictionary of ints": lambda: pa.array(codes + 7).dictionary_encode(),
+    }
+    column = columns.get(kind, lambda: pa.array(codes.astype(kind)))()
+    frame = pa.table({"a": X[:, 0], "b": X[:, 1], "label": column})
+    classifier = quick().fit(frame, "label")
+    assert classifier.classes_.tolist() == sorted(set(column.to_pylist()))
+
+
+def test_integer_float32_and_boolean_features_are_numbers(data):
+    X, y = data
+    frame = pa.table({"a": X[:, 0].astype(np.float32), "b": X[:, 1] > 0, "c": np.arange(N), "label": y})
+    expected = np.column_stack([X[:, 0].astype(np.float32), X[:, 1] > 0, np.arange(N)]).astype(float)
+    assert_same(quick().fit(frame, "label"), quick().fit(expected, y), expected)
+
+
+# What is refused
+
+
+def test_errors_say_what_is_wrong(table, plain, data, tmp_path):
+    X, y = data
+    words = table.append_column("s", table["label"])
+    cases = [
+        (lambda: quick().fit(tmp_path / "missing.parquet", "label"), FileNotFoundError, "no such file"),
+        (lambda: quick().fit(str(tmp_path / "*.parquet"), "label"), FileNotFoundError, "no file matches"),
+        (lambda: quick().fit(table, "lable"), ValueError, r"y='lable': there is no such column; the columns are"),
+        (lambda: quick().fit(table), TypeError, "y is a NoneType; .* y is the name of the label column"),
+        (lambda: quick().fit(table, y), TypeError, "y is a ndarray"),
+        (lambda: quick().fit(table, "label", "w"), ValueError, "sample_weight='w': there is no such column"),
+        (lambda: quick().fit(table, "label", columns=["x9"]), ValueError, "columns='x9': there is no such column"),
+        (lambda: quick().fit(table, "label", columns=["label"]), ValueError, "name features only"),
+        (
+            lambda: quick().fit(words, "label"),
+            ValueError,
+            r"\['s'\] are not numbers",
+        ),
+        (lambda: quick().fit(plain.select(["label"]), "label"), ValueError, "no columns besides"),
+        (lambda: quick().fit(plain.slice(0, 0), "label"), ValueError, "no rows"),
+        (lambda: quick().fit(plain, "x0"), ValueError, "not numbers|continuous|Unknown label type"),
+        (lambda: quick().fit(X, y, columns=["a"]), ValueError, "columns chooses columns of files"),
+        (lambda: quick().fit(iter([(X, y)])), TypeError, "read once only"),
+        (lambda: quick().fit([(X, y), (X[:, :2], y)]), ValueError, "2 columns, but the first one has 4"),
+        (lambda: quick().fit([(X, y[:-1])]), ValueError, "block 0 has 700 rows, but 699 labels"),
+        (lambda: quick().fit(plain.to_reader(), "label"), TypeError, "cannot be read twice"),
+    ]
+    for call, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            call()
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1 not really")
+    with pytest.raises(ValueError, match="cannot be read"):
+        quick().fit(tmp_path / "rows.parquet", "label")
+    (tmp_path / "rows.xls").touch()
+    with pytest.raises(ValueError, match="ends in none of"):
+        quick().fit(tmp_path / "rows.xls", "label")
+
+
+def test_missing_values_are_refused_by_name(data):
+    X, y = data
+    nulls = pa.table({"a": pa.array([None, *X[1:, 0]], pa.float64()), "label": y})
+    with pytest.raises(ValueError, match="column 'a' holds missing values"):
+        quick().fit(nulls, "label")
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="NaN or infinity, first in column 'b'"):
+            quick().fit(pa.table({"a": X[:, 0], "b": [bad, *X[1:, 1]], "label": y}), "label")
+
+
+def test_a_source_that_changes_between_passes_is_refused(data):
+    X, y = data
+
+    class Shrinking(Blocks):
+        reads = 0
+
+        def __iter__(self):
+            self.reads += 1
+            return iter([(X, y)] if self.reads < 4 else [(X[:-1], y[:-1])])
+
+    with pytest.raises(ValueError, match="had 700 rows at first, then 699"):
+        quick().fit(Shrinking())
+
+
+def test_a_failed_fit_leaves_the_estimator_as_it_was(data, plain):
+    X, y = data
+    classifier = quick().fit(X, y)
+    before = classifier.predict_proba(X)
+    with pytest.raises(ValueError, match="one class only"):
+        classifier.fit(plain.filter(pa.compute.equal(plain["label"], "low")), "label")
+    np.testing.assert_array_equal(classifier.predict_proba(X), before)
+
+
+# The parts
+
+
+@settings(max_examples=50, deadline=None)
+@given(sizes=st.lists(st.integers(0, 50), min_size=1, max_size=20), weighted=st.booleans())
+def test_chunks_hold_the_same_rows_whatever_the_blocks(sizes, weighted):
+    n = sum(sizes)
+    X, labels = np.arange(2.0 * n).reshape(n, 2), np.arange(n)
+    weights = np.arange(n, dtype=float) % 3 if weighted else None
+    blocks, start = [], 0
+    for size in sizes:
+        rows = slice(start, start + size)
+        blocks.append(Chunk(X[rows], labels[rows], None if weights is None else weights[rows]))
+        start += size
+    chunk_size, _sources_rows = 16, _sources.chunk_rows
+    _sources.chunk_rows = lambda n_features: chunk_size
+    try:
+        parts = list(_regrouped(iter(blocks)))
+    finally:
+        _sources.chunk_rows = _sources_rows
+    kept = labels if weights is None else labels[weights > 0]
+    assert all(len(part.labels) == chunk_size for part in parts[:-1])
+    joined = np.concatenate([part.labels for part in parts]) if parts else np.empty(0)
+    np.testing.assert_array_equal(joined, kept)
+
+
+def test_the_sample_is_uniform_and_holds_every_class():
+    rng = np.random.default_rng(0)
+    n, size = 40_000, 2_000
+    labels = np.where(rng.random(n) < 5e-4, 7, rng.integers(0, 2, n))
+    X = np.arange(n, dtype=float)[:, None]
+    survey = Survey.of(chunks(ArraySource(X, labels, None)), size, 0)
+    again = Survey.of([Chunk(X[i : i + 999], labels[i : i + 999], None) for i in range(0, n, 999)], size, 0)
+    np.testing.assert_array_equal(survey.sample.X, again.sample.X)
+    assert size <= len(survey.sample.labels) <= size + 20
+    assert (survey.sample.labels == 7).sum() >= min(20, (labels == 7).sum())
+    assert survey.totals == {k: (labels == k).sum() for k in (0, 1, 7)}
+    assert np.all(np.diff(survey.sample.X[:, 0]) > 0)
+    assert abs(survey.sample.X.mean() - n / 2) < 4 * n / np.sqrt(12 * size)
+
+
+def test_a_large_source_is_learned_from_its_sample(monkeypatch):
+    monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 1_000)
+    monkeypatch.setattr("dirichletgp._source_fit.POOL_ROWS", 500)
+    X, y = make_classification(6_000, D, n_informative=4, n_redundant=0, random_state=1)
+    classifier = quick(n_inducing=40).fit(Blocks(X[:5000], y[:5000]))
+    whole = quick(n_inducing=40).fit(X[:5000], y[:5000])
+    np.testing.assert_array_equal(classifier.class_count_, whole.class_count_)
+    assert classifier.score(X[5000:], y[5000:]) > whole.score(X[5000:], y[5000:]) - 0.03
+
+
+def test_the_next_chunk_is_read_while_the_last_one_is_computed():
+    def slow():
+        for i in range(5):
+            time.sleep(0.1)
+            yield i
+
+    start = time.perf_counter()
+    for _ in _ahead(slow()):
+        time.sleep(0.1)
+    assert time.perf_counter() - start < 0.9
+
+
+def test_the_reader_ends_when_it_is_no_longer_wanted():
+    before = threading.active_count()
+    items = _ahead(iter(range(1000)))
+    assert next(items) == 0
+    items.close()
+    assert threading.active_count() == before
+
+    def failing():
+        yield 1
+        raise RuntimeError("disk")
+
+    items = _ahead(failing())
+    assert next(items) == 1
+    with pytest.raises(RuntimeError, match="disk"):
+        next(items)
+    assert threading.active_count() == before
+
+
+MEMORY = """
+import json, resource, sys
+import numpy as np
+from dirichletgp import DirichletGPClassifier
+
+class Blocks:
+    def __init__(self, n): self.n = n
+    def __iter__(self):
+        for i in range(self.n):
+            rng = np.random.default_rng(i)
+            X = rng.normal(size=(20_000, 10))
+            yield X, (X[:, 0] + rng.normal(size=20_000) > 0).astype(int)
+
+def peak(n):
+    DirichletGPClassifier(n_inducing=10, max_iter=1, n_subsample=1000, scaler="standard", random_state=0).fit(Blocks(n))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+print(json.dumps([peak(20), peak(120)]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is measured as Linux does")
+def test_memory_is_flat():
+    found = subprocess.run([sys.executable, "-c", MEMORY], stdout=subprocess.PIPE, check=True, text=True)
+    few, many = json.loads(found.stdout)
+    assert many < few + 60  # 2,400,000 rows of 80 bytes are 183 MB

@@ -5,8 +5,8 @@
 Same rows, same inducing points, same kernel family, both run until their bound no longer rises: L-BFGS stops at gains
 of 1e-7 per row (GPD), 1e-6 (GPC, two classes) or 1e-5 (GPC, letter; in its favour). GPC has a probit likelihood, or a
 softmax for letter (RobustMax takes several times as long), natural gradients for its belief, and its kernel is learned
-on the bound with the belief at its best. `--gradients` measures what natural gradients buy: passes to the best belief for
-a fixed kernel (MAGIC), against L-BFGS over means and Cholesky factors.
+on the bound with the belief at its best. `--gradients` measures what natural gradients buy: passes to the best belief
+for a fixed kernel (MAGIC), against L-BFGS over means and Cholesky factors.
 """
 
 import argparse

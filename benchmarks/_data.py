@@ -6,6 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from dirichletgp.datasets import dataset_names, load_dataset
+
+FOLDER = Path(os.environ.get("DIRICHLETGP_DATA", Path(__file__).parents[2] / "shared" / "data"))
 # Test rows: the paper's for its datasets, the source's for the others.
 TEST_ROWS = {
     "eeg": 4000,
@@ -20,13 +23,14 @@ TEST_ROWS = {
 
 def load(name):
     """X as float64 and y as codes 0, 1, ... of a dataset; coverbin is class 2 against the rest."""
-    folder = Path(os.environ.get("DIRICHLETGP_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    path = folder / f"{name}.npz"
+    if name in dataset_names():
+        data = load_dataset(name, FOLDER if FOLDER.is_dir() else None, allow_partial=False)
+        return data.X, data.y
+    path = FOLDER / f"{name}.npz"
     if not path.exists():
         raise SystemExit(f"{path.name} not found: set DIRICHLETGP_DATA to the folder that holds the datasets.")
     with np.load(path, allow_pickle=False) as file:
-        X, y = file["X"].astype(np.float64), file["y"]
-    return X, (y == 2).astype(int) if name == "coverbin" else np.unique(y, return_inverse=True)[1]
+        return file["X"].astype(np.float64), np.unique(file["y"], return_inverse=True)[1]
 
 
 def split(name, seed):

@@ -2,14 +2,40 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+# Called with ("stage", name) and ("evaluation", number within the stage).
+Listener = Callable[[str, Any], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Within this context a fit tells `listener` what it is doing; how progress bars are fed."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def _tell(event: str, what: Any) -> None:
+    listener = _listener.get()
+    if listener is not None:
+        listener(event, what)
+
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:
     """Prints one line per stage, with what it found and how long it took; silent at verbosity 0.
+
+    Keeps the same as `history`: per stage its name, seconds, note, and the bound per row at every evaluation.
 
     Parameters
     ----------
@@ -19,19 +45,24 @@ class Progress:
 
     def __init__(self, verbose: int = 0):
         self.verbose = verbose
+        self.history: list[dict[str, Any]] = []
         self._notes: list[str] = []
+        self._bounds: list[float] = []
         self._start = time.perf_counter()
         self._live = verbose == 1 and sys.stdout.isatty()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """A stage of the work; notes made inside stand in its line."""
-        self._notes, self._name, start = [], name, time.perf_counter()
+        self._notes, self._bounds, self._name, start = [], [], name, time.perf_counter()
+        _tell("stage", name)
         if self._live:
             self._show("...", end="\r")
         yield
+        seconds, note = time.perf_counter() - start, ", ".join(self._notes)
+        self.history.append({"stage": name, "seconds": seconds, "note": note, "bound_per_row": self._bounds})
         if self.verbose:
-            self._show(f"{time.perf_counter() - start:7.2f} s  {', '.join(self._notes)}")
+            self._show(f"{seconds:7.2f} s  {note}")
 
     def note(self, text: str) -> None:
         """Something worth saying at the end of the stage under way."""
@@ -39,6 +70,8 @@ class Progress:
 
     def evaluation(self, count: int, bound_per_row: float) -> None:
         """One evaluation of the bound was made."""
+        self._bounds.append(float(bound_per_row))
+        _tell("evaluation", count)
         if self.verbose > 1:
             self._show(f"evaluation {count}, bound per row {bound_per_row:.6f}")
         elif self._live:

@@ -96,6 +96,8 @@ def described(classifier: Any) -> tuple[dict[str, Any], Arrays]:
         "transform": vars(model.transform),
         "alpha_epsilon": model.alpha_epsilon,
     }
+    if hasattr(classifier, "history_"):
+        content["history"] = classifier.history_
     if classifier._warm_up is not None:
         content["warm_up"] = classifier._warm_up.trained_at
         arrays |= {f"warm_up/{name}": getattr(classifier._warm_up, name) for name in ("X", "codes", "weights")}
@@ -121,6 +123,8 @@ def restored(archive: Archive, cls: type[Classifier]) -> Classifier:
         classifier.feature_names_in_ = _strings(content["feature_names_in"], "O")
         _expect(len(classifier.feature_names_in_) == classifier.n_features_in_, "feature names")
     classifier.n_iter_ = _checked_int(content["n_iter"])
+    if "history" in content:
+        classifier.history_ = content["history"]
     classifier.scaler_ = _scaler_restored(content["scaler"], classifier, arrays)
     classifier._class_factors = _floats(arrays, "class_factors") if "class_factors" in arrays else None
     model = _model_restored(content, arrays)

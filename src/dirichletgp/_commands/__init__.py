@@ -1,0 +1,1 @@
+"""The commands of `dirichletgp`, one module each; `dirichletgp.cli` puts them together."""

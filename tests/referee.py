@@ -99,3 +99,22 @@ def exact_latent(p, new):
         means.append(offset + Kn @ np.linalg.solve(A, target))
         variances.append(p.kernel.variance - np.einsum("nm,mn->n", Kn, np.linalg.solve(A, Kn.T)))
     return np.stack(means, axis=1), np.stack(variances, axis=1)
+
+
+def variational_bound(p, mean, covariance, expected_log):
+    """The bound of sparse variational classification, in terms of the inducing values themselves.
+
+    `mean` (L, M) and `covariance` (L, M, M) are of whitened values; `expected_log(mean, variance)` is E[log p] of rows.
+    """
+    Kzz = kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(len(p.Z))
+    root = np.linalg.cholesky(Kzz)
+    projection = np.linalg.solve(Kzz, kernel_matrix(p.kernel, p.Z, p.X)).T
+    latent_mean, latent_variance, divergence = [], [], 0.0
+    for m, S in zip(mean, covariance, strict=True):
+        mu, sigma = root @ m, root @ S @ root.T
+        divergence += 0.5 * (np.trace(np.linalg.solve(Kzz, sigma)) + mu @ np.linalg.solve(Kzz, mu) - len(m))
+        divergence += 0.5 * (np.linalg.slogdet(Kzz)[1] - np.linalg.slogdet(sigma)[1])
+        latent_mean.append(projection @ mu)
+        latent_variance.append(p.kernel.variance - np.sum((projection @ (Kzz - sigma)) * projection, axis=1))
+    values = expected_log(np.column_stack(latent_mean), np.column_stack(latent_variance))
+    return p.weights @ values - divergence

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dirichletgp import DirichletGPClassifier, GPRegressionClassifier, NystromRidgeClassifier
+from dirichletgp import DirichletGPClassifier, GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier
 from dirichletgp._scaling import NormalScores
 
 
@@ -14,6 +14,7 @@ from dirichletgp._scaling import NormalScores
         GPRegressionClassifier(),
         GPRegressionClassifier(calibration="platt"),
         NystromRidgeClassifier(),
+        VariationalGPClassifier(),
         NormalScores(),
     ]
 )

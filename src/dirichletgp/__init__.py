@@ -6,6 +6,13 @@
 from ._classifier import DirichletGPClassifier
 from ._labels import LabelTransform
 from ._version import __version__
-from .baselines import GPRegressionClassifier, NystromRidgeClassifier
+from .baselines import GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier
 
-__all__ = ["DirichletGPClassifier", "GPRegressionClassifier", "LabelTransform", "NystromRidgeClassifier", "__version__"]
+__all__ = [
+    "DirichletGPClassifier",
+    "GPRegressionClassifier",
+    "LabelTransform",
+    "NystromRidgeClassifier",
+    "VariationalGPClassifier",
+    "__version__",
+]

@@ -100,6 +100,12 @@ class ArrayRows:
             weights = None if self.weights is None else self.weights[positions]
             yield place, rows, weights
 
+    def chunks(self, size: int) -> Iterator[tuple[Array, Integers, Array | None]]:
+        """All rows in their own order, whatever their class: scaled rows (m, D), codes (m,) and weights (m,)."""
+        for start in range(0, len(self), size):
+            place = np.arange(start, min(start + size, len(self)))
+            yield self._scaled(place), self.codes[place], None if self.weights is None else self.weights[place]
+
     def _scaled(self, positions: Integers) -> Array:
         rows = np.asarray(self.X[positions], dtype=np.float64)
         return rows if self.scale is None else self.scale(rows)

@@ -53,7 +53,7 @@ class DirichletObjective:
         statistics = self.statistics(kernel, points)
         bound = bound_and_derivatives(statistics, factor, kernel.variance, self.transform, self.prior, self.workers)
         gradient = self.gradient(bound, kernel, points)
-        return bound.value, gradient.plus(gradient_of_points(bound, kernel, points, covariance))
+        return bound.value, gradient.plus(gradient_of_points(bound.points, bound.variance, kernel, points, covariance))
 
     def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
         """The first pass over the rows."""
@@ -92,13 +92,15 @@ def gradient_of_rows(
     return total
 
 
-def gradient_of_points(bound: BoundDerivatives, kernel: Kernel, points: Array, covariance: Array) -> KernelGradient:
-    """The part of the gradient that goes through K_mm + jitter, and through s2 by itself."""
-    through = kernel.pull_back(points, points, kernel.values(points, points), bound.points.copy())
+def gradient_of_points(
+    by_covariance: Array, by_variance: float, kernel: Kernel, points: Array, covariance: Array
+) -> KernelGradient:
+    """The part of the gradient that goes through K_mm + jitter (M, M), and through s2 by itself."""
+    through = kernel.pull_back(points, points, kernel.values(points, points), by_covariance.copy())
     return KernelGradient(
         through.log_lengthscale,
         # jitter and diagonal scale with the variance too: all of K_mm + jitter does
-        float(np.vdot(bound.points, covariance)) + kernel.variance * bound.variance,
+        float(np.vdot(by_covariance, covariance)) + kernel.variance * by_variance,
         # K_mm depends on a point through its row and its column alike
         2.0 * through.points,
     )

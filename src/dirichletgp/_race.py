@@ -39,6 +39,7 @@ class Accuracy(NamedTuple):
 PLAIN = Accuracy(depth=25.0, height=10.5, stride=1, degree=3, tails=False)
 TAILS = Accuracy(depth=28.0, height=11.5, stride=1, degree=3, tails=True)
 MOMENTS = PLAIN._replace(height=24.0)  # F' alone decays half as fast as kappa F'
+FITTING = Accuracy(depth=20.0, height=17.0, stride=1, degree=2, tails=False)
 COARSE = Accuracy(depth=14.0, height=6.0, stride=2, degree=2, tails=True)
 
 
@@ -88,12 +89,11 @@ class Race:
         result: Array = log_sum - np.log(everything)[:, None]
         return result
 
-    def expected_entropy(self, mean: Array, variance: Array) -> tuple[Array, Array]:
-        """E[pi], and the expected entropy E[logsumexp(f)] - sum_i E[pi_i f_i].
+    def moments(self) -> tuple[Array, Array, Array]:
+        """E[logsumexp(f)] of shape (n,), E[pi_i] and E[pi_i (1 - pi_i)] of shape (n, C).
 
-        T is logsumexp(f) plus Gumbel noise, so E[logsumexp(f)] = E[T] - gamma. By Stein's lemma
-        E[pi_i f_i] = m_i E[pi_i] + v_i E[pi_i (1 - pi_i)], and differentiating E[pi_i] by m_i shows
-        that the last expectation is the integral of kappa_i' (E' - kappa_i') exp(-E).
+        T is logsumexp(f) plus Gumbel noise, so E[logsumexp(f)] = E[T] - gamma. Differentiating E[pi_i] by m_i shows
+        that E[pi_i (1 - pi_i)] is the integral of kappa_i' (E' - kappa_i') exp(-E).
         """
         density = self.density
         levels = self.lowest[:, None] + self.step * np.arange(density.shape[1])
@@ -104,7 +104,7 @@ class Race:
         others = falling.sum(axis=1, keepdims=True) - falling
         survival = self.step * np.exp(-self.total)
         spread = (falling * others * survival[:, None, :]).sum(axis=2)
-        return p, winning_level - np.euler_gamma - (mean * p + variance * spread).sum(axis=1)
+        return winning_level - np.euler_gamma, p, spread
 
 
 def races(mean: Array, variance: Array, accuracy: Accuracy) -> Iterator[tuple[Integers, Race]]:

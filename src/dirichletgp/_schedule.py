@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ._blocks import ArrayRows
 from ._inducing import choose_points
-from ._kernel_search import KernelSearch, Objective, State, more_jitter
+from ._kernel_search import TOLERANCE, KernelSearch, Objective, State, more_jitter
 from ._kernels import Kernel
 from ._parameters import KernelSettings
 from ._posterior import Basis, make_basis
@@ -105,7 +105,7 @@ class Schedule:
         weights = importance if self.pool.weights is None else importance * self.pool.weights
         return rows, np.bincount(inverse, weights).astype(np.float64)
 
-    def optimise(self, state: AnyState, max_iter: int) -> AnyState:
+    def optimise(self, state: AnyState, max_iter: int, tolerance: float = TOLERANCE) -> AnyState:
         """L-BFGS on the objective, over a sample of the rows; restarted with more jitter if K_mm will not factor."""
         settings, n_points = self.kernel_settings, len(state.points)
         size = settings.n_subsample
@@ -114,16 +114,18 @@ class Schedule:
             size = int(np.clip(wanted, _FEWEST_ROWS, _MOST_ROWS))
         # Merged, so that a weight and a repetition take the search along the same path, to the last bit.
         sample = self.rows.take(self.rows.stratified_sample(size, self.rng)).merged()
+        self.sampled = size < len(self.rows)
         with self.progress.stage(f"kernel: {n_points} points, {len(sample)} rows"):
             while True:
                 objective = self.objective(sample, state)
                 search = KernelSearch(objective, state, settings.ard, settings.optimize_inducing, self.progress)
                 try:
-                    found: AnyState = search.run(max_iter)  # type: ignore[assignment]
+                    found: AnyState = search.run(max_iter, tolerance)  # type: ignore[assignment]
                     break
                 except np.linalg.LinAlgError:
                     best: AnyState = search.best  # type: ignore[assignment]
                     state = more_jitter(replace(best, n_iter=state.n_iter + search.n_evaluations))
+            self.converged = search.converged
             self.progress.note(f"{search.n_evaluations} evaluations")
         return found
 

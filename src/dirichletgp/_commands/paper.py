@@ -22,7 +22,9 @@ def paper(
     method: Annotated[
         list[str] | None, typer.Option(help="Only this method (repeatable): gpc, gpd, gpr, gpr-platt, nkrr, ours.")
     ] = None,
-    splits: Annotated[int | None, typer.Option(min=1, help="At most so many splits [default: the paper's].")] = None,
+    splits: Annotated[
+        int | None, typer.Option(min=1, help="At most so many splits (default: the paper's number).")
+    ] = None,
     repetitions: Annotated[
         int, typer.Option(min=2, help="Training sets per size for the convergence of losses; the paper has 1000.")
     ] = 200,
@@ -30,7 +32,9 @@ def paper(
     out: Annotated[Path, typer.Option(help="Folder for results, tables, figures and index.html.")] = Path(
         "paper-results"
     ),
-    data: Annotated[Path | None, typer.Option(help="Folder of datasets [default: $DIRICHLETGP_DATA].")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of datasets (default: the one that DIRICHLETGP_DATA names).")
+    ] = None,
     download: Annotated[bool, typer.Option(help="Whether missing datasets may be downloaded.")] = True,
     docs: Annotated[
         Path | None, typer.Option(help="Also bring the tables and figures of this folder's paper.md up to date.")

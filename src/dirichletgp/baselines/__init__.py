@@ -2,5 +2,6 @@
 
 from ._regression import GPRegressionClassifier
 from ._ridge import NystromRidgeClassifier
+from ._variational import VariationalGPClassifier
 
-__all__ = ["GPRegressionClassifier", "NystromRidgeClassifier"]
+__all__ = ["GPRegressionClassifier", "NystromRidgeClassifier", "VariationalGPClassifier"]

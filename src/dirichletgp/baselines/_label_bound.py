@@ -113,4 +113,8 @@ class LabelObjective:
             statistics, cholesky(covariance), kernel.variance, noise, self.frequencies, self.workers
         )
         gradient = gradient_of_rows(bound, self.rows, kernel, points, self.workers)
-        return bound.value, gradient.plus(gradient_of_points(bound, kernel, points, covariance)), by_log_noise
+        return (
+            bound.value,
+            gradient.plus(gradient_of_points(bound.points, bound.variance, kernel, points, covariance)),
+            by_log_noise,
+        )

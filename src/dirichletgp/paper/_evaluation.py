@@ -1,6 +1,7 @@
 """One method on one split: what the tables, the speed-up and the reliability diagrams are made of."""
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ._task import Task
 KIND = "evaluation"
 LEVEL = 0.95
 # Raised when what is measured changes, so that older results are not taken for newer ones.
-_FORMAT = 1
+_FORMAT = 2
 _GUESSES = {"gpc": 40.0, "ours": 20.0, "nkrr": 1.5}
 
 
@@ -45,7 +46,9 @@ def measure(model: Any, data: Data, seed: int) -> Result:
     """Fit, predict and score; training time is that of `fit` alone."""
     split = data.split(seed)
     start = time.perf_counter()
-    model.fit(split.X, split.y)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(split.X, split.y)
     fitted = time.perf_counter()
     probabilities = model.predict_proba(split.X_test)
     predicted = time.perf_counter()
@@ -58,6 +61,7 @@ def measure(model: Any, data: Data, seed: int) -> Result:
         "fit_seconds": fitted - start,
         "predict_seconds": predicted - fitted,
         "n_test": len(y),
+        "warnings": sorted({str(warning.message) for warning in said}),
     }
     which = {"labels": labels, "pos_label": labels[1] if data.binary else None}
     result["curves"] = {"mean": _as_counts(reliability_curve(y, probabilities, **which), len(y))}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..datasets import DatasetError, dataset_names, load_dataset
 from ..datasets._fingerprint import canonical_order, fingerprint
-from ._methods import METHODS, available
+from ._methods import METHODS
 from ._store import Store
 
 # Quick runs are for seeing that everything works: small data, few splits.
@@ -128,6 +128,8 @@ class Plan:
             unknown = [value for value in given if value not in allowed]
             if unknown:
                 raise ValueError(f"{name} {unknown[0]!r} is unknown; choose from {', '.join(allowed)}")
+        if self.data is not None and not Path(self.data).is_dir():
+            raise ValueError(f"data={str(self.data)!r} is not a folder; pass the one that holds the datasets")
         if self.splits is not None and self.splits < 1:
             raise ValueError(f"splits must be at least 1, got {self.splits}")
         if self.repetitions < 2:
@@ -148,11 +150,8 @@ class Plan:
         return [data for name in self.chosen(*names) if (data := self._load(name)) is not None]
 
     def methods_for(self, *names: str) -> list[str]:
-        """Those of the named methods that this run is about and that this version of the library has."""
-        for name in names:
-            if not available(name):
-                self.skip(f"{METHODS[name].label} is not in this version of dirichletgp and was left out")
-        return [name for name in names if available(name) and (not self.methods or name in self.methods)]
+        """Those of the named methods that this run is about."""
+        return [name for name in names if not self.methods or name in self.methods]
 
     def n_splits(self, data: Data, method: str) -> int:
         """How many splits of a dataset a method gets."""

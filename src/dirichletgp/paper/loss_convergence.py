@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from .. import DirichletGPClassifier, GPRegressionClassifier, __version__, baselines
-from ._methods import METHODS, available, parameters
+from .. import DirichletGPClassifier, __version__
+from ..baselines import GPRegressionClassifier, VariationalGPClassifier
+from ._methods import METHODS, parameters
 from ._plan import Plan
 from ._section import BLACK, PURPLE, Section, Table, new_figure, round_numbers
 from ._store import Result
@@ -75,7 +76,7 @@ _SHARED: dict[str, Any] = {"ard": False, "scaler": "minmax", "n_inducing": _POIN
 CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "ml": lambda: None,
     "gpr": lambda: GPRegressionClassifier(**_SHARED),
-    "gpc": lambda: getattr(baselines, "VariationalGPClassifier")(likelihood="probit", **_SHARED),  # noqa: B009
+    "gpc": lambda: VariationalGPClassifier(likelihood="probit", **_SHARED),
     "gpd": lambda: DirichletGPClassifier(alpha_epsilon="training", label_transform="dirichlet", **_SHARED),
     "ours": lambda: DirichletGPClassifier(alpha_epsilon="auto", label_transform="dirichlet", **_SHARED),
 }
@@ -109,9 +110,7 @@ def _task(method: str, size: int, chunk: int, repetitions: range) -> Task:
 
 
 def _methods(plan: Plan) -> list[str]:
-    plan.methods_for("gpc")
-    wanted = [method for method in CLASSIFIERS if not plan.methods or method in plan.methods or method == "ml"]
-    return [method for method in wanted if available(method)]
+    return ["ml", *plan.methods_for(*(method for method in CLASSIFIERS if method != "ml"))]
 
 
 def _chunks(plan: Plan, method: str, size: int) -> list[Task]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..datasets import dataset_names
 from ._evaluation import evaluation
-from ._methods import METHODS, QUICK_POINTS, available
+from ._methods import METHODS, QUICK_POINTS
 from ._plan import Data, Plan
 from ._section import Section, Table, new_figure, round_numbers
 from ._store import Result
@@ -35,8 +35,6 @@ def tasks(plan: Plan) -> list[Task]:
 
 def results_of(plan: Plan, data: Data, method: str) -> list[Result]:
     """What is known of a method on a dataset, split by split."""
-    if not available(method):
-        return []
     tasks_of_splits = (evaluation(data, method, seed) for seed in range(plan.n_splits(data, method)))
     stored = (plan.store.get(task.kind, task.settings) for task in tasks_of_splits)
     return [result for result in stored if result is not None]
@@ -84,10 +82,21 @@ def render(plan: Plan) -> Section:
         ]
         for (label, method), results in found.items()
     ]
+    section.text += _warnings(found)
     section.tables.append(Table("results", "All methods on all datasets", _COLUMNS, rows))
     if found:
         section.keep(plan.out, "results", _figure(found), "Error rate, MNLL and ECE; bars are standard errors")
     return section
+
+
+def _warnings(found: dict[tuple[str, str], list[Result]]) -> list[str]:
+    """What fits complained of, and how many of them."""
+    said = []
+    for (label, method), kept in found.items():
+        for message in sorted({message for result in kept for message in result["warnings"]}):
+            count = sum(message in result["warnings"] for result in kept)
+            said.append(f"{METHODS[method].label} on {label}, {count} of {len(kept)} fits: {message}")
+    return said
 
 
 def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:

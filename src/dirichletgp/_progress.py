@@ -10,6 +10,8 @@ from typing import Any
 # Called with ("stage", name) and ("evaluation", number within the stage).
 Listener = Callable[[str, Any], None]
 
+_SECONDS_BETWEEN_LINES = 10.0
+
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -27,9 +29,6 @@ def _tell(event: str, what: Any) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(event, what)
-
-
-_SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:

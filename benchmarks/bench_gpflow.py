@@ -7,7 +7,7 @@ SciPy's L-BFGS over everything at once. Its probit link is squeezed into [0.001,
 the exact one; its RobustMax clips probabilities at 1e-4, which cannot be changed. Then the datasets, on the paper's
 split and setting (200 k-means points, one lengthscale, features in [-1, 1]): GPflow takes turns of a natural-gradient
 step and a step of Adam, full batches, whitened, full covariance, until it has reached our bound or the limit in
-seconds; both start from the same kernel.
+seconds; both start from the same kernel. At last GPflow gets our kernel, for its best belief there.
 
 Needs gpflow, which needs an environment of its own (NumPy 1): pip install gpflow && pip install -e .
 """
@@ -37,6 +37,7 @@ except ImportError:
     sys.exit(0)
 
 BATCH_OF_ROWS = 1000
+STEPS_AT_OUR_KERNEL = 100
 
 
 def exact_probit(f):
@@ -143,9 +144,20 @@ def race(name, limit):
     seconds = f"{reached:.0f} s" if reached else f"not within {limit:.0f} s"
     print(f"{name}: bound {ours.bound_:.1f} in {our_seconds:.1f} s ({ours.n_iter_} evaluations)")
     print(f"    GPflow: {bound:.1f} after {steps} steps; our bound, to 1e-4: {seconds}")
-    for who, p in (("ours", ours.predict_proba(X_test)), ("GPflow's", probabilities(model, X_test))):
+    theirs_p = probabilities(model, X_test)
+    model.kernel.lengthscales.assign(ours.lengthscale_)
+    model.kernel.variance.assign(ours.variance_)
+    for _ in range(STEPS_AT_OUR_KERNEL):
+        natural.minimize(loss, [(model.q_mu, model.q_sqrt)])
+    print(f"    GPflow with our kernel and {STEPS_AT_OUR_KERNEL} natural-gradient steps: {float(model.elbo(data)):.1f}")
+    at_our_kernel = probabilities(model, X_test)
+    for who, p in (
+        ("ours", ours.predict_proba(X_test)),
+        ("GPflow's", theirs_p),
+        ("GPflow's, our kernel", at_our_kernel),
+    ):
         error, mnll = error_rate(s.y_test, p), mean_negative_log_likelihood(s.y_test, np.clip(p, 1e-300, 1))
-        print(f"    {who:<8} test MNLL {mnll:.4f}, error {error:.4f}")
+        print(f"    {who:<20} test MNLL {mnll:.4f}, error {error:.4f}")
 
 
 def main():

@@ -204,6 +204,8 @@ def test_says_when_it_ran_out_of_iterations():
     X, y = make_moons(200, noise=0.2, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         VariationalGPClassifier(max_iter=1, n_inducing=10, random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=6"):
+        VariationalGPClassifier(max_iter=6, n_subsample=100, n_inducing=10, random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -241,9 +241,7 @@ class DirichletGPClassifier(Stream, SourceFit):
         If the rows are a sample, `totals` are the class weights of all rows (before those of `class_weight`), and
         `whole` computes their statistics.
         """
-        settings = check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
-        if not isinstance(settings.inducing, str):
-            settings = replace(settings, inducing=self._scaled_points(settings.inducing))
+        settings = self._with_scaled_points(check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes))
         if start is not None:
             settings = replace(settings, lengthscale=start.lengthscale, variance=start.variance)
         weights = rows.class_weights
@@ -260,9 +258,7 @@ class DirichletGPClassifier(Stream, SourceFit):
     def _keep(self, model: Model) -> None:
         """Make a model that of this estimator, whose `classes_` and `scaler_` are set."""
         self._model = model
-        self.inducing_points_ = self._unscaled_points(model.points)
-        self.lengthscale_ = model.kernel.lengthscale if self.ard else float(model.kernel.lengthscale[0])
-        self.variance_ = model.kernel.variance
+        self._keep_kernel(model.kernel, model.points)
         self.alpha_epsilon_ = model.alpha_epsilon
         self.label_transform_ = model.transform
         self.class_prior_ = model.prior

@@ -116,3 +116,19 @@ def test_curvature_is_positive_and_blind_to_what_all_latents_share(likelihood):
         np.testing.assert_allclose(times(np.ones_like(x)), 0.0, atol=1e-10)
     else:
         np.testing.assert_array_equal(times(x), precision * x)
+
+
+@names
+@pytest.mark.parametrize("size", [30.0, 1e3, 1e6])
+def test_latents_of_any_size_have_finite_expectations_and_a_positive_curvature(likelihood, size):
+    mean, variance, codes = latents(likelihood, n=200)
+    for spread in (1e-12, 1e-3, 1.0, 100.0):
+        found = likelihood.expected_log(size * mean, spread * variance, codes)
+        assert all(np.all(np.isfinite(part)) for part in found)
+        precision = np.maximum(-2 * found.by_variance, 0.0)
+        times = likelihood.curvature(codes, precision)
+        x = np.random.default_rng(1).normal(size=mean.shape)
+        largest = 1e-9 + precision.max(axis=1)
+        assert np.all((x * times(x)).sum(axis=1) >= -1e-9 * largest)
+        # Rows of matrices whose diagonals are about the precisions
+        assert np.all(np.abs(times(x)).max(axis=1) <= 100 * largest * np.abs(x).max(axis=1))

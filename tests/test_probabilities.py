@@ -314,3 +314,9 @@ def test_known_latents_leave_no_epistemic_uncertainty(n_classes):
     total, _, epistemic = uncertainty(mean, np.zeros_like(mean))
     np.testing.assert_allclose(epistemic, 0, atol=1e-7)
     np.testing.assert_allclose(total, entr(softmax(mean, axis=1)).sum(1), atol=1e-7)
+
+
+@pytest.mark.parametrize("variance", [1.0, 300.0, 2e4])
+def test_a_class_far_above_wide_others_is_certain(variance):
+    p = class_probabilities(np.array([[0.0, 1e6, 0.0]]), np.full((1, 3), variance))
+    np.testing.assert_allclose(p, [[0.0, 1.0, 0.0]], atol=1e-9)

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -290,15 +289,17 @@ def test_a_large_source_is_learned_from_its_sample(monkeypatch):
 
 
 def test_the_next_chunk_is_read_while_the_last_one_is_computed():
-    def slow():
-        for i in range(5):
-            time.sleep(0.1)
-            yield i
+    second_is_read = threading.Event()
 
-    start = time.perf_counter()
-    for _ in _ahead(slow()):
-        time.sleep(0.1)
-    assert time.perf_counter() - start < 0.9
+    def items():
+        yield 1
+        second_is_read.set()
+        yield 2
+
+    ahead = _ahead(items())
+    assert next(ahead) == 1
+    assert second_is_read.wait(timeout=60)
+    assert list(ahead) == [2]
 
 
 def test_the_reader_ends_when_it_is_no_longer_wanted():

@@ -1,6 +1,7 @@
 """Variational classification: the bound is the dense one, its best belief is the best, its gradient is right."""
 
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -145,6 +146,26 @@ def test_classifies_flowers(likelihood, classes):
     np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
 
 
+@pytest.mark.parametrize("likelihood", ["softmax", "robustmax"])
+@pytest.mark.parametrize("parameters", [{"variance": 1e4}, {"class_weight": {0: 1e6, 1: 1e6, 2: 1e6}}])
+def test_classes_without_overlap_are_told_apart(likelihood, parameters):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.digitize(X[:, 0], [0.0, 1.0])
+    classifier = VariationalGPClassifier(likelihood=likelihood, max_iter=3, random_state=0, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(X, y)
+    assert classifier.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("likelihood", ["softmax", "robustmax"])
+def test_inducing_points_that_see_no_rows_leave_the_prior(likelihood):
+    X, y = load_iris(return_X_y=True)
+    far = np.full((2, 4), 1e6) + np.arange(2)[:, None]
+    classifier = VariationalGPClassifier(likelihood=likelihood, inducing=far, lengthscale=1.0, scaler=None, max_iter=0)
+    np.testing.assert_allclose(classifier.fit(X, y).predict_proba(X), 1 / 3, atol=1e-6)
+
+
 def test_history_tells_how_the_bound_rose():
     X, y = make_moons(300, noise=0.2, random_state=0)
     classifier = VariationalGPClassifier(n_inducing=20, random_state=0).fit(X, y)
@@ -183,6 +204,8 @@ def test_says_when_it_ran_out_of_iterations():
     X, y = make_moons(200, noise=0.2, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         VariationalGPClassifier(max_iter=1, n_inducing=10, random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter=6"):
+        VariationalGPClassifier(max_iter=6, n_subsample=100, n_inducing=10, random_state=0).fit(X, y)
 
 
 @pytest.mark.parametrize(

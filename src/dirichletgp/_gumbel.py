@@ -161,17 +161,20 @@ def _wide_excess(z: Array, variance: Array) -> Array:
     phi is the mean over the noise of the Gaussian distribution function at z - noise, 1 - phi that
     of its complement: the smaller is computed.
     """
-    sign = np.where(z < 0, 1.0, -1.0) / np.sqrt(variance)[:, None]
+    v = variance[:, None]
+    near = np.minimum(z, v)
+    sign = np.where(near < 0, 1.0, -1.0) / np.sqrt(v)
     nodes, weights = _noise_rule()
-    scale = log_ndtr(sign * z)
-    total = np.zeros_like(z)
+    scale = log_ndtr(sign * near)
+    total = np.zeros_like(near)
     for node, weight in zip(nodes, weights, strict=True):
-        total += weight * np.exp(log_ndtr(sign * (z - node)) - scale)
+        total += weight * np.exp(log_ndtr(sign * (near - node)) - scale)
     log_part = np.log(total) + scale
-    tail = _from_log_tail(np.minimum(log_part, -1e-3), z)
-    out = np.where(z < 0, np.log(np.maximum(-log_part, 1e-3)) + z, tail)
+    tail = _from_log_tail(np.minimum(log_part, -1e-3), near)
+    out = np.where(near < 0, np.log(np.maximum(-log_part, 1e-3)) + near, tail)
     # Far right it is the noise that exceeds z, out of the rule's reach. With a variance above 1e4
-    # that has a logarithm below -1000: left as it is.
+    # that has a logarithm below -1000: left as it is up to z = v, and as it is in the end beyond.
+    out = np.where(z > v, 0.5 * v, out)
     for i in np.flatnonzero((z[:, -1] > 0.5 * variance) & (variance < 1e4)):
         far = z[i] > 0.5 * variance[i]
         out[i, far] = excess_by_quadrature(z[i, far], float(variance[i]))

@@ -222,12 +222,12 @@ def newton_direction(fit: Fit, curvatures: list[Curvature], factors: Array) -> A
     direction, size = preconditioned, float(np.vdot(residual, preconditioned))
     enough = _CG_ACCURACY**2 * size
     for _ in range(_CG_STEPS):
+        if size <= enough:
+            break
         image = times(direction)
         length = size / float(np.vdot(direction, image))
         solution, residual = solution + length * direction, residual - length * image
         preconditioned = solved(factors, residual)
         last, size = size, float(np.vdot(residual, preconditioned))
-        if size <= enough:
-            break
         direction = preconditioned + (size / last) * direction
     return solution

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.polynomial.hermite import hermgauss
 from numpy.typing import NDArray
-from scipy.special import expit, log_ndtr, ndtr, ndtri
+from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri
 
 from .._probabilities import class_probabilities, expected_log_softmax, probability_interval
 
@@ -24,7 +24,7 @@ Curvature = Callable[[Array], Array]
 _NODES, _WEIGHTS = hermgauss(32)
 _NODES, _WEIGHTS = np.sqrt(2.0) * _NODES, _WEIGHTS / np.sqrt(np.pi)
 _SMALLEST_VARIANCE = 1e-12
-_SCALING_STEPS = 8
+_SCALING_STEPS, _LEAST_OTHERS = 8, 0.1
 
 
 class Expectation(NamedTuple):
@@ -81,7 +81,7 @@ class Bernoulli:
             slope = np.where(f > 0, tail, 1.0) / (1.0 + tail)
         else:
             log_p = log_ndtr(f)
-            slope = np.exp(-0.5 * f * f - log_p) / np.sqrt(2.0 * np.pi)
+            slope = _slope_of_log_ndtr(f)
         by_sigma = slope @ (_WEIGHTS * _NODES)
         return Expectation(log_p @ _WEIGHTS, sign * (slope @ _WEIGHTS)[:, None], by_sigma[:, None] / (2.0 * sigma))
 
@@ -113,10 +113,12 @@ class Softmax:
     def curvature(self, codes: Integers, precision: Array) -> Curvature:
         # The matrix is E[diag(pi) - pi pi']: zero along (1, ..., 1), E[pi_i (1 - pi_i)] on the diagonal. Stand-in with
         # both: a_i (a_1 + ... + a_C - a_i) on the diagonal, -a_i a_j elsewhere. Two classes make it exact.
-        a = np.sqrt(precision)
+        a = root = np.sqrt(precision)
+        # No latent varies without another, but where precisions vanish rounding may say so.
+        least = np.maximum(_LEAST_OTHERS * root, 1e-300)
         for _ in range(_SCALING_STEPS):
             others = a.sum(axis=1, keepdims=True) - a
-            a = 0.5 * (a + precision / np.maximum(others, 1e-300))
+            a = 0.5 * (a + precision / np.maximum(others, least))
         total = a.sum(axis=1, keepdims=True)
         return lambda f: a * (total * f - (a * f).sum(axis=1, keepdims=True))
 
@@ -179,7 +181,7 @@ def _probability_of_largest(mean: Array, variance: Array, codes: Integers) -> Ex
     f = mean[own][:, None] + sigma[own][:, None] * _NODES
     z = (f[:, None, :] - mean[:, :, None]) / sigma[:, :, None]
     log_below = log_ndtr(z)
-    ratio = np.exp(-0.5 * z * z - log_below) / np.sqrt(2.0 * np.pi)  # phi / Phi
+    ratio = _slope_of_log_ndtr(z)
     log_below[own] = 0.0
     ratio[own] = 0.0
     weighted = _WEIGHTS * np.exp(log_below.sum(axis=1))
@@ -191,6 +193,11 @@ def _probability_of_largest(mean: Array, variance: Array, codes: Integers) -> Ex
     by_mean[own] = (weighted * slope).sum(axis=1)
     by_variance[own] = (weighted * slope) @ _NODES / (2.0 * sigma[own])
     return Expectation(weighted.sum(axis=1), by_mean, by_variance)
+
+
+def _slope_of_log_ndtr(z: Array) -> Array:
+    """Derivative of log Phi: phi / Phi, but not as a difference of two logarithms, which are huge far to the left."""
+    return np.asarray(np.sqrt(2.0 / np.pi) / erfcx(-np.sqrt(0.5) * z))
 
 
 def _beside_zero(latent: Array) -> Array:

@@ -72,7 +72,7 @@ class StochasticSearch:
         history: list[float] = []
         halvings, waited, total = 0, 0, float(self.rows.class_weights.sum())
         for epoch in range(max_epochs):
-            state, belief, bound = self._epoch(state, belief, adam, 0.5**halvings, total)
+            state, belief, bound = self._epoch(state, belief, adam, 0.5**halvings)
             waited = 0 if not history or bound > max(history) + self.tolerance * total else waited + 1
             history.append(bound)
             if waited == _PATIENCE:
@@ -82,16 +82,14 @@ class StochasticSearch:
                 break
         return replace(state, n_iter=state.n_iter + len(history)), belief, history, halvings > _HALVINGS
 
-    def _epoch(
-        self, state: State, belief: Belief, adam: Adam, length: float, total: float
-    ) -> tuple[State, Belief, float]:
+    def _epoch(self, state: State, belief: Belief, adam: Adam, length: float) -> tuple[State, Belief, float]:
         """Every row once, in random order; the mean of the estimated bounds is that of the epoch."""
         order, bounds = self.rng.permutation(len(self.rows)), []
         n_batches = max(1, len(self.rows) // self.batch_size)
         for positions in np.array_split(order, n_batches):
             batch = self.rows.take(np.sort(positions))
             view = KernelView(state.kernel, state.points, state.jitter, self.workers)
-            scale = total / float(batch.class_weights.sum())
+            scale = len(self.rows) / len(batch)
             chunk = view.chunk(batch.X, batch.codes, batch.weights)
             inference = Inference([chunk], self.likelihood, state.kernel.variance, self.workers, scale=scale)
             fit = inference.measure(belief)

@@ -112,7 +112,11 @@ class VariationalTrainer(Schedule):
         if len(state.points) < self.n_points:
             state = self._by_full_batches(self._with_all_points(state), max(1, max_iter // 10))
         if self.batch_size == "auto" and self.sampled:
-            state = self._by_minibatches(state, _AUTOMATIC_BATCH, _AUTOMATIC_EPOCHS)
+            converged = (
+                self.converged
+            )  # these epochs refine what the sample taught: that it taught enough is for it to say
+            state = self._by_minibatches(state, _AUTOMATIC_BATCH, min(max_iter, _AUTOMATIC_EPOCHS))
+            self.converged = converged
         return state
 
     def _with_all_points(self, state: State) -> State:
@@ -136,7 +140,6 @@ class VariationalTrainer(Schedule):
         )
         with self.progress.stage(f"minibatches of {batch_size} rows"):
             belief = self._start_belief(len(state.points))
-            state, self._belief, history, settled = search.run(state, belief, max_epochs)
-            self.converged = settled or max_epochs < self.kernel_settings.max_iter
+            state, self._belief, history, self.converged = search.run(state, belief, max_epochs)
             self.progress.note(f"{len(history)} epochs")
         return state

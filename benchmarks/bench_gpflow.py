@@ -7,7 +7,8 @@ SciPy's L-BFGS over everything at once. Its probit link is squeezed into [0.001,
 the exact one; its RobustMax clips probabilities at 1e-4, which cannot be changed. Then the datasets, on the paper's
 split and setting (200 k-means points, one lengthscale, features in [-1, 1]): GPflow takes turns of a natural-gradient
 step and a step of Adam, full batches, whitened, full covariance, until it has reached our bound or the limit in
-seconds; both start from the same kernel. At last GPflow gets our kernel, for its best belief there.
+seconds; both start from the same kernel. At last GPflow gets our
+kernel and belief: its bound there, and whether its own steps find anything better.
 
 Needs gpflow, which needs an environment of its own (NumPy 1): pip install gpflow && pip install -e .
 """
@@ -37,7 +38,7 @@ except ImportError:
     sys.exit(0)
 
 BATCH_OF_ROWS = 1000
-STEPS_AT_OUR_KERNEL = 100
+STEPS_AT_OUR_KERNEL = 30
 
 
 def exact_probit(f):
@@ -147,9 +148,14 @@ def race(name, limit):
     theirs_p = probabilities(model, X_test)
     model.kernel.lengthscales.assign(ours.lengthscale_)
     model.kernel.variance.assign(ours.variance_)
+    belief = ours._model.belief
+    model.q_mu.assign(belief.mean.T)
+    model.q_sqrt.assign(np.linalg.cholesky(belief.covariance))
+    print(f"    GPflow's bound of our kernel and belief: {float(model.elbo(data)):.1f}", end="")
+    careful = gpflow.optimizers.NaturalGradient(gamma=0.1)
     for _ in range(STEPS_AT_OUR_KERNEL):
-        natural.minimize(loss, [(model.q_mu, model.q_sqrt)])
-    print(f"    GPflow with our kernel and {STEPS_AT_OUR_KERNEL} natural-gradient steps: {float(model.elbo(data)):.1f}")
+        careful.minimize(loss, [(model.q_mu, model.q_sqrt)])
+    print(f", after {STEPS_AT_OUR_KERNEL} more natural-gradient steps {float(model.elbo(data)):.1f}")
     at_our_kernel = probabilities(model, X_test)
     for who, p in (
         ("ours", ours.predict_proba(X_test)),

@@ -28,6 +28,7 @@ def problem(n_classes, n=60, n_features=3, n_points=9, weighted=False, family="r
         n_classes=n_classes,
         prior=prior / prior.sum(),
         kernel=Kernel(family, rng.uniform(0.7, 2.0, n_features), 1.7),
+        alpha=alpha,
         transform=LabelTransform.dirichlet(alpha),
         jitter=1e-6,
     )

@@ -183,6 +183,8 @@ def test_ctrl_c_stops_within_a_block():
                 pressed.append(time.process_time())
                 os.kill(os.getpid(), signal.SIGINT)
 
+    # Background jobs of a shell start with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     presser = threading.Thread(target=press)
     presser.start()
     try:
@@ -192,6 +194,7 @@ def test_ctrl_c_stops_within_a_block():
     finally:
         pressed.append(0.0)
         presser.join()
+        signal.signal(signal.SIGINT, before)
     assert stopped - pressed[0] < 1.0
     assert not hasattr(classifier, "classes_")
 

@@ -27,11 +27,11 @@ def test_latent_values_equal_the_statistics_minus_the_row(n_classes, weighted, n
     p = referee.problem(n_classes, weighted=weighted, n_points=n_points)
     everything = np.arange(len(p.X))
     whole = statistics_of(p, everything, workers)
-    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior)
+    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior, p.alpha)
     mean, variance = leave_one_out_latent(model.posterior, model.basis.vectors(p.X), p.codes, p.given_weights)
     for i in (0, 17, 42):
         without = whole - statistics_of(p, everything[i : i + 1], workers)
-        refitted = Model(p.kernel, p.Z, p.jitter, without, p.transform, p.prior)
+        refitted = Model(p.kernel, p.Z, p.jitter, without, p.transform, p.prior, p.alpha)
         expected_mean, expected_variance = refitted.latent(p.X[i : i + 1])
         np.testing.assert_allclose(mean[i], expected_mean[0], rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(variance[i], expected_variance[0], rtol=1e-7)
@@ -65,6 +65,7 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
             model.statistics - row,
             model.transform,
             model.prior,
+            model.alpha_epsilon,
         )
         expected = class_probabilities(*without.latent(scaled[i : i + 1]))
         np.testing.assert_allclose(left_out[i], expected[0], atol=1e-6)
@@ -101,7 +102,7 @@ def test_a_transforms_score_is_its_left_out_log_likelihood(n_classes, workers):
     p = referee.problem(n_classes, weighted=True)
     search, whole, vectors = search_of(p, workers)
     transform = LabelTransform.from_constants(4.0, 0.5, 2.0)
-    model = Model(p.kernel, p.Z, p.jitter, whole, transform, p.prior)
+    model = Model(p.kernel, p.Z, p.jitter, whole, transform, p.prior, p.alpha)
     latent = leave_one_out_latent(model.posterior, vectors, p.codes, p.weights)
     expected = -np.average(log_probability_of(p.codes, *latent), weights=p.weights)
     assert search.score(transform) == pytest.approx(expected, abs=2e-4)
@@ -123,7 +124,7 @@ def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(wo
 def test_the_papers_criterion_scores_rows_without_leaving_them_out(workers):
     p = referee.problem(3)
     search, whole, vectors = search_of(p, workers, leave_out=False)
-    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior)
+    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior, p.alpha)
     expected = -log_probability_of(p.codes, *model.posterior.latent(vectors)).mean()
     assert search.score(p.transform) == pytest.approx(expected, abs=2e-4)
 

@@ -13,7 +13,7 @@ from dirichletgp._statistics import ClassStatistics
 def model_of(p, workers):
     basis = make_basis(p.kernel, p.Z, p.jitter)
     statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers)
-    return Model(p.kernel, p.Z, p.jitter, statistics, p.transform, p.prior)
+    return Model(p.kernel, p.Z, p.jitter, statistics, p.transform, p.prior, p.alpha)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -36,6 +36,9 @@ def paper(
         Path | None, typer.Option(help="Folder of datasets (default: the one that DIRICHLETGP_DATA names).")
     ] = None,
     download: Annotated[bool, typer.Option(help="Whether missing datasets may be downloaded.")] = True,
+    draw_only: Annotated[
+        bool, typer.Option("--draw-only", help="Compute nothing; draw the results there are.")
+    ] = False,
     docs: Annotated[
         Path | None, typer.Option(help="Also bring the tables and figures of this folder's paper.md up to date.")
     ] = None,
@@ -50,7 +53,7 @@ def paper(
         plan = Plan(
             out, tuple(dataset or ()), tuple(method or ()), splits, quick, data, download, repetitions
         )  # fmt: skip
-        summary = run_paper(plan, tuple(artefact or ()), command)
+        summary = run_paper(plan, tuple(artefact or ()), command, draw_only)
         if docs is not None:
             write_docs(out, docs)
     except KeyboardInterrupt:

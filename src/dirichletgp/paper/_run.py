@@ -38,7 +38,9 @@ ARTEFACTS = (
 _CHEAP_FIRST = ("one_dimensional", "loss_convergence", "alpha")
 
 
-def run_paper(plan: Plan, artefacts: tuple[str, ...] = (), command: str = "") -> dict[str, Any]:
+def run_paper(
+    plan: Plan, artefacts: tuple[str, ...] = (), command: str = "", draw_only: bool = False
+) -> dict[str, Any]:
     """Compute what is missing and write everything.
 
     Parameters
@@ -48,6 +50,8 @@ def run_paper(plan: Plan, artefacts: tuple[str, ...] = (), command: str = "") ->
         Which ones; none means all.
     command : str
         What was typed, for the page.
+    draw_only : bool, default=False
+        Compute nothing; write tables, figures and page from the results there are.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def run_paper(plan: Plan, artefacts: tuple[str, ...] = (), command: str = "") ->
     order = sorted(wanted, key=lambda name: name not in _CHEAP_FIRST)
     tasks = [task for name in order for task in modules[name].tasks(plan)]
     tasks = without_repetition(tasks, plan.store)
-    computed, failures = run_tasks(tasks, plan.store)
+    computed, failures = (0, []) if draw_only else run_tasks(tasks, plan.store)
     with drawing():
         sections: list[Section] = [module.render(plan) for module in modules.values()]
     write_tables(sections, plan.out)
@@ -84,7 +88,7 @@ def run_paper(plan: Plan, artefacts: tuple[str, ...] = (), command: str = "") ->
         "out": str(plan.out),
         "page": str(plan.out / "index.html"),
         "artefacts": wanted,
-        "results": len(tasks),
+        "results": len(kept),
         "computed": computed,
         "seconds": round(time.perf_counter() - start, 1),
         "seconds_of_all_results": round(sum(result["seconds"] for result in kept), 1),

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..metrics import Array, ReliabilityCurve
+from ..metrics import ReliabilityCurve
+from ..metrics._inputs import Array
 from ._canvas import BAND_COLOUR
 
 

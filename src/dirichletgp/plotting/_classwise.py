@@ -5,7 +5,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..metrics import ReliabilityCurve, Strategy, reliability_curve
+from ..metrics import ReliabilityCurve, reliability_curve
+from ..metrics._curve import Strategy
 from ._band import points
 from ._canvas import CLASS_COLOURS, CLASS_MARKERS, draw_identity, one_axes
 from ._fitted import needs

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..metrics import Array, reliability_curve
+from ..metrics._inputs import Array, checked
 from ._canvas import CURVE_COLOUR, REFERENCE_COLOUR, one_axes
 from ._fitted import display_name, needs
 
@@ -61,12 +61,9 @@ def rejection_curve(y_true: ArrayLike, y_prob: ArrayLike, *, labels: ArrayLike |
     >>> curve.rejected.tolist(), curve.accuracy.tolist()
     ([0.0, 0.25, 0.5], [0.75, 1.0, 1.0])
     """
-    reliability_curve(y_true, y_prob, labels=labels)  # its checks
-    prob = np.asarray(y_prob, dtype=np.float64)
-    prob = np.column_stack([1.0 - prob, prob]) if prob.ndim == 1 else prob
-    classes = np.unique(np.asarray(y_true)) if labels is None else np.asarray(labels)
+    true_column, prob, _, _ = checked(y_true, y_prob, labels, None)
     confidence = prob.max(axis=1)
-    correct = classes[prob.argmax(axis=1)] == np.asarray(y_true)
+    correct = prob.argmax(axis=1) == true_column
     order = np.argsort(confidence, kind="stable")
     # Rounded, so that 1 - 0.4 and 0.6 are the same confidence.
     sorted_confidence = np.round(confidence[order], 12)

@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..metrics import (
-    Array,
-    Confidence,
-    ReliabilityCurve,
-    Strategy,
-    expected_calibration_error,
-    reliability_curve,
-)
+from ..metrics import ReliabilityCurve, expected_calibration_error, reliability_curve
+from ..metrics._curve import Confidence, Strategy
+from ..metrics._inputs import Array
 from ._band import draw_band, points, quantile_curves
 from ._canvas import CURVE_COLOUR, draw_identity, pyplot
 from ._fitted import display_name, innermost, needs, transformed

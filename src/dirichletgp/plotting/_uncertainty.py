@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..metrics import Array
+from ..metrics._inputs import Array
 from ._canvas import CURVE_COLOUR, SECOND_COLOUR, one_axes
 from ._fitted import innermost, needs, transformed
 

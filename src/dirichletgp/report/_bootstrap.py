@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics import LOG_OF_ZERO
+from ..metrics._scores import LOG_OF_ZERO
 from ._numbers import Metric
 
 Array = NDArray[np.float64]

@@ -116,7 +116,12 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(folder, tm
 
 def test_control_c_says_how_to_go_on(folder, tmp_path):
     process = subprocess.Popen(
-        command(folder, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        command(folder, tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs start with it ignored
     )
     for _ in range(3):
         process.stderr.readline()

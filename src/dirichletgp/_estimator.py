@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._blocks import ArrayRows, prediction_block_size
-from ._parameters import class_factors, sample_weights
+from ._kernels import Kernel
+from ._parameters import KernelSettings, class_factors, sample_weights
 from ._scaling import fit_scaler, scaling_function
 from ._workers import Workers, row_slices
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
+AnySettings = TypeVar("AnySettings", bound=KernelSettings)
 
 
 class InducingPointClassifier(ClassifierMixin, BaseEstimator):
@@ -143,14 +146,23 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         with Workers(self.n_jobs) as workers:
             return np.concatenate(list(workers.map(of_block, row_slices(len(rows), size))))
 
-    def _scaled_points(self, points: Array) -> Array:
-        """Inducing points given in the units of X, scaled, each once."""
+    def _with_scaled_points(self, settings: AnySettings) -> AnySettings:
+        """Settings whose inducing points, if given in the units of X, are scaled, each once."""
+        points = settings.inducing
+        if isinstance(points, str):
+            return settings
         if points.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"inducing has {points.shape[1]} columns, but X has {self.n_features_in_}; "
                 "pass points in the units of X."
             )
-        return np.unique(scaling_function(self.scaler_)(points), axis=0)
+        return replace(settings, inducing=np.unique(scaling_function(self.scaler_)(points), axis=0))
+
+    def _keep_kernel(self, kernel: Kernel, points: Array) -> None:
+        """Set the attributes of a learned kernel (of an estimator with `ard`) and its scaled inducing points."""
+        self.inducing_points_ = self._unscaled_points(points)
+        self.lengthscale_ = kernel.lengthscale if self.ard else float(kernel.lengthscale[0])
+        self.variance_ = kernel.variance
 
     def _unscaled_points(self, points: Array) -> Array:
         """Scaled points in the units of X, where the scaler can be inverted."""

@@ -81,9 +81,8 @@ class LabelClassifier(InducingPointClassifier):
         return rows.part(train), rows.part(held)
 
     def _keep(self, model: LabelModel, held_out: ArrayRows | None) -> None:
-        """Set the attributes of a fitted model, and calibrate it on rows that were held out."""
+        """Set the attributes of a fitted model besides its kernel's, and calibrate it on rows that were held out."""
         self._model, self._platt = model, None
-        self.inducing_points_ = self._unscaled_points(model.points)
         self.noise_ = model.noise
         if held_out is not None:
             mean, _ = self._latent(held_out.X)

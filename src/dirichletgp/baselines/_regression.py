@@ -148,16 +148,13 @@ n_jobs, random_state, verbose
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)
         noise = None if self.noise is None else positive("noise", self.noise)
         rows = self._training_rows(X, y, sample_weight, rng)
-        settings = check_kernel_settings(self, rows.take(np.arange(1)).X.shape[1], _DEFAULT_POINTS)
-        if not isinstance(settings.inducing, str):
-            settings = replace(settings, inducing=self._scaled_points(settings.inducing))
+        n_features = rows.take(np.arange(1)).X.shape[1]
+        settings = self._with_scaled_points(check_kernel_settings(self, n_features, _DEFAULT_POINTS))
         rows, held_out = self._split(rows, rng)
         frequencies = rows.class_weights / rows.class_weights.sum()
         with Workers(self.n_jobs) as workers:
             trainer = LabelTrainer(rows, frequencies, settings, noise, workers, rng, progress)
             model, self.bound_, self.n_iter_ = trainer.run()
         progress.done()
-
+        self._keep_kernel(model.kernel, model.points)
         self._keep(model, held_out)
-        self.lengthscale_ = model.kernel.lengthscale if self.ard else float(model.kernel.lengthscale[0])
-        self.variance_ = model.kernel.variance

@@ -25,6 +25,7 @@ from .._linalg import product
 from .._parameters import choice, count, positive_numbers
 from .._posterior import Basis, make_basis
 from .._progress import Progress
+from .._schedule import POOL_ROWS
 from .._statistics import ClassStatistics
 from .._workers import Workers
 from ._label_model import LabelClassifier, LabelModel
@@ -32,7 +33,6 @@ from ._label_model import LabelClassifier, LabelModel
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
-_POOL_ROWS = 20_000
 # Multiples of the spread of the scaled features, and shares of the number of rows.
 _BANDWIDTHS = 2.0 ** np.arange(-3, 3)
 _REGULARISATIONS = 10.0 ** np.arange(-9, 1)
@@ -175,7 +175,7 @@ class NystromRidgeClassifier(LabelClassifier):
         n_inducing, n_folds = count("n_inducing", self.n_inducing, 1), count("n_folds", self.n_folds, 2)
         rows = self._training_rows(X, y, sample_weight, rng)
         rows, held_out = self._split(rows, rng)
-        pool = rows.take(rows.stratified_sample(max(_POOL_ROWS, 4 * n_inducing), rng)).merged()
+        pool = rows.take(rows.stratified_sample(max(POOL_ROWS, 4 * n_inducing), rng)).merged()
         spread = float(pool.X.std(axis=0).mean() * np.sqrt(pool.X.shape[1])) or 1.0
         bandwidths = positive_numbers(
             "bandwidths", spread * _BANDWIDTHS if self.bandwidths is None else self.bandwidths
@@ -211,6 +211,7 @@ class NystromRidgeClassifier(LabelClassifier):
         self.regularisation_ = float(regularisations[self.cv_errors_.min(axis=0).argmin()])
         frequencies = rows.class_weights / total_weight
         noise = float(total_weight) * self.regularisation_
+        self.inducing_points_ = self._unscaled_points(points)
         self._keep(LabelModel(basis.kernel, points, JITTER, noise, frequencies, statistics_of_all), held_out)
 
 

@@ -1,7 +1,6 @@
 """`VariationalGPClassifier`: sparse variational Gaussian-process classification with the likelihood of labels."""
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -118,9 +117,8 @@ random_state, verbose
         rows = self._training_rows(X, y, sample_weight, rng)
         likelihood = self._likelihood()
         most_points = int(np.sqrt(_LARGEST_FACTORS / (8 * likelihood.n_latents)))
-        settings = check_kernel_settings(self, rows.take(np.arange(1)).X.shape[1], min(400, most_points))
-        if not isinstance(settings.inducing, str):
-            settings = replace(settings, inducing=self._scaled_points(settings.inducing))
+        n_features = rows.take(np.arange(1)).X.shape[1]
+        settings = self._with_scaled_points(check_kernel_settings(self, n_features, min(400, most_points)))
         with Workers(self.n_jobs) as workers:
             trainer = VariationalTrainer(rows, settings, likelihood, tolerance, batch_size, workers, rng, progress)
             model, self.bound_, self.n_iter_ = trainer.run()
@@ -132,9 +130,7 @@ random_state, verbose
                 stacklevel=4,
             )
         self._model, self.history_ = model, progress.history
-        self.inducing_points_ = self._unscaled_points(model.points)
-        self.lengthscale_ = model.kernel.lengthscale if self.ard else float(model.kernel.lengthscale[0])
-        self.variance_ = model.kernel.variance
+        self._keep_kernel(model.kernel, model.points)
 
     def _likelihood(self) -> Likelihood:
         n_classes = len(self.classes_)

@@ -115,9 +115,12 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(folder, tm
 
 
 def test_control_c_says_how_to_go_on(folder, tmp_path):
+    # Background jobs of a shell start with SIGINT ignored, and hand that on; a handler is not handed on.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         command(folder, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     )
+    signal.signal(signal.SIGINT, before)
     for _ in range(3):
         process.stderr.readline()
     process.send_signal(signal.SIGINT)

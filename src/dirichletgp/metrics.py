@@ -10,6 +10,8 @@ of probabilities of the second label. Sample weights have repeat semantics: a ro
 counts as two rows, a row of weight 0 as none.
 """
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from dataclasses import dataclass
 from math import log
 from numbers import Integral

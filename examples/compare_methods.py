@@ -50,7 +50,7 @@ def main():
         classifier.fit(X, y)
         seconds = time.perf_counter() - start
         p = classifier.predict_proba(X_test)
-        # A clipped regression can be certain and wrong: that is an infinite loss, here cut at 750 as the authors do.
+        # A clipped regression can be certain and wrong: that is an infinite loss, here cut at 700.
         p = np.clip(p, np.exp(-700.0), 1.0)
         error, mnll = error_rate(y_test, p), mean_negative_log_likelihood(y_test, p)
         ece = expected_calibration_error(y_test, p)

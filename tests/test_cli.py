@@ -232,6 +232,33 @@ def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):
     assert not (tmp_path / "never.dgp").exists()
 
 
+def test_wrong_usage_is_refused_in_one_line(run, folder):
+    assert_fails(run("fit", folder / "train.csv"), "--target")
+    assert_fails(run("fit", folder / "train.csv", "-t", "sick", "--n-inducing", "many"), "dirichletgp fit --help")
+    assert_fails(run("frobnicate"), "No such command 'frobnicate'")
+    assert_fails(run("--frobnicate"), "No such option")
+
+
+def test_folders_are_refused_before_any_work(run, folder, tmp_path, monkeypatch):
+    train, model, new = folder / "train.csv", folder / "model.dgp", folder / "new.csv"
+    assert_fails(run("fit", tmp_path, "-t", "sick"), "is a folder; pass a file")
+    assert_fails(run("predict", model, tmp_path), "is a folder; pass a file")
+    assert_fails(run("fit", train, "-t", "sick", "-o", tmp_path), "is a folder; pass the name of a file to write")
+    assert_fails(run("fit", train, "-t", "sick", "--report", tmp_path), "is a folder; pass the name of a file to write")
+    assert_fails(run("report", model, new, "-o", tmp_path), "is a folder; pass the name of a file to write")
+    assert_fails(run("predict", model, new, "-o", tmp_path, "--output-format", "csv"), "is a folder")
+    # Root may write anywhere, so that the permission itself cannot be taken away in a test that root may run.
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert_fails(run("fit", train, "-t", "sick", "-o", tmp_path / "m.dgp"), "no permission to write in the folder")
+
+
+def test_version_and_defaults_are_said(run):
+    code, out, _ = run("--version")
+    assert (code, out.split()[0]) == (0, "dirichletgp")
+    _, out, _ = run("fit", "--help")
+    assert "by default 1000" in " ".join(out.replace("│", " ").split())
+
+
 def test_bad_tables_to_predict_are_refused_in_one_line(run, folder, tmp_path):
     rows = messy_rows(30)
     out = tmp_path / "out.parquet"

@@ -1,5 +1,7 @@
 """`DirichletGPClassifier`: the estimator, in scikit-learn's manner."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """What all classifiers here share: checked rows, weights, scaling, and threads over blocks of rows."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -23,8 +23,8 @@ def without(before: ClassStatistics, taken: ClassStatistics, variance: float, cl
         have, want = before.counts[k], taken.counts[k]
         if want > have * (1 + _NOTHING) or not _possible(before, after, k, variance):
             raise ValueError(
-                f"forget: rows of class {classes[k]!r} were never added, or not with these weights: the model has a "
-                f"weight of {have:g} in that class, {want:g} should be taken away. The model is as it was."
+                f"forget: rows of class {classes.tolist()[k]!r} were never added, or not with these weights: the "
+                f"model has a weight of {have:g} in that class, {want:g} should be taken away. The model is as it was."
             )
         if after.counts[k] <= _NOTHING * have:
             # The last row of a class leaves rounding behind, which would not be nothing to a solver.

@@ -1,5 +1,7 @@
 """Predictions of `DirichletGPClassifier`: functions of the latent posterior at new rows, or at rows left out."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from collections.abc import Callable
 from typing import Any
 

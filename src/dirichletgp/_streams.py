@@ -4,6 +4,8 @@ Scaling, inducing points, kernel and label transform are settled by the first ro
 one pass over themselves. The posterior is solved again when a prediction asks for it, not before.
 """
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from typing import Any, Self
 
 import numpy as np
@@ -124,7 +126,7 @@ class Stream(InducingPointClassifier):
             self._warm_up = None
         return self
 
-    def merge(self, other: "Stream") -> Self:
+    def merge(self, other: Stream) -> Self:
         """Add all rows that another model has seen, exactly as if this one had seen them too.
 
         The two must share scaling, inducing points and kernel: copies of one model (``copy.deepcopy``, `save`, a

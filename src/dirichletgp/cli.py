@@ -6,6 +6,9 @@ line is used, because it needs typer.
 
 import importlib
 import sys
+from typing import Any, NoReturn
+
+from ._version import __version__
 
 COMMANDS = ("fit", "predict", "evaluate", "report", "info", "paper")
 
@@ -23,14 +26,38 @@ def main() -> None:
         pretty_exceptions_enable=False,
         add_completion=False,
     )
-    app.callback()(_no_command_alone)
+
+    def show_version(wanted: bool) -> None:
+        if wanted:
+            print(f"dirichletgp {__version__}")
+            raise typer.Exit
+
+    @app.callback()
+    def front(
+        version: bool = typer.Option(
+            False, "--version", help="Say which version this is.", is_eager=True, callback=show_version
+        ),
+    ) -> None:
+        """Calibrated classification with Dirichlet-based Gaussian processes."""
+
     for name in COMMANDS:
         app.command(name)(getattr(importlib.import_module(f"._commands.{name}", __package__), name))
-    app()
+    try:
+        sys.exit(app(standalone_mode=False))
+    except Exception as error:
+        # Wrong usage, which typer would show in a box. The class is click's, or private to typer, as versions have it.
+        if not hasattr(error, "format_message"):
+            raise
+        _refuse(error)
 
 
-def _no_command_alone() -> None:
-    """Calibrated classification with Dirichlet-based Gaussian processes."""
+def _refuse(error: Any) -> NoReturn:
+    """End because of wrong usage, in one line; without any arguments typer has printed the help by now."""
+    if len(sys.argv) > 1:
+        command = error.ctx.command_path if getattr(error, "ctx", None) else "dirichletgp"
+        reason = " ".join(error.format_message().split()).rstrip(".")
+        print(f"error: {reason}; see {command} --help", file=sys.stderr)
+    sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":

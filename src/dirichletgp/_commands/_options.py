@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
-Format = Annotated[str | None, typer.Option(help="csv, parquet or arrow [default: by the name].", metavar="FORMAT")]
+Format = Annotated[
+    str | None, typer.Option(help="csv, parquet or arrow; by default as the name says.", metavar="FORMAT")
+]
 Encoding = Annotated[str, typer.Option(help="Encoding of CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 ModelPath = Annotated[str, typer.Argument(help="Model file that `dirichletgp fit` wrote.")]

@@ -9,7 +9,7 @@ import typer
 from numpy.typing import NDArray
 
 from .._classifier import DirichletGPClassifier
-from .._tables import TableError, learn_recipe, read_table
+from .._tables import TableError, check_destination, learn_recipe, read_table
 from .._tables._values import as_number, texts_of
 from ._bar import fit_bar
 from ._options import Encoding, Format, Json
@@ -32,7 +32,7 @@ def fit(
     test_share: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of rows to hold out.")] = 0.25,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out (repeatable).")] = None,
     n_inducing: Annotated[
-        int | None, typer.Option(min=1, help="Inducing points: more are better and slower [default: 1000].")
+        int | None, typer.Option(min=1, help="Inducing points: more are better and slower; by default 1000.")
     ] = None,
     kernel: Annotated[str, typer.Option(help="rbf, matern52, matern32 or matern12.")] = "rbf",
     seed: Annotated[int, typer.Option(help="Decides which rows are held out, and where the search starts.")] = 0,
@@ -47,7 +47,8 @@ def fit(
     """
     start = time.perf_counter()
     for path in (output, report):
-        _check_output(path)
+        if path is not None:
+            check_destination(path)
     table = read_table(train, format, encoding)
     labels = _labels(table, target, train)
     if test is None:
@@ -107,12 +108,6 @@ def write_table_report(path: Path, model: TabularModel, X: Any, y: NDArray[Any],
     )
 
 
-def _check_output(path: Path | None) -> None:
-    """An error before the work, not after it, if a file cannot be written where it should be."""
-    if path is not None and not path.resolve().parent.is_dir():
-        raise TableError(f"{path}: there is no folder {path.resolve().parent}")
-
-
 def _labels(table: Any, target: str, name: str) -> NDArray[Any]:
     if target not in table.column_names:
         listed = ", ".join(table.column_names[:8]) + (", ..." if len(table.column_names) > 8 else "")
@@ -141,7 +136,7 @@ def _held_out(labels: NDArray[Any], share: float, seed: int) -> tuple[NDArray[np
         held.append(own[: min(len(own) - 1, round(share * len(own)))])
     test = np.sort(np.concatenate(held))
     if len(test) == 0:
-        raise TableError(f"{len(labels)} rows are too few to hold some out; pass more rows, or --test")
+        raise TableError("no class has rows enough to hold some out; pass another --target, more rows, or --test")
     return np.setdiff1d(np.arange(len(labels)), test), test
 
 

@@ -8,6 +8,8 @@ from ._options import Json, ModelPath
 from ._plain import plainly, put_json
 from ._tabular import TabularModel
 
+_NAMES = {"ece": "calibration error", "mnll": "log loss", "brier": "Brier score"}
+
 
 @plainly
 def info(model: ModelPath, as_json: Json = False) -> None:
@@ -44,7 +46,9 @@ def _print(content: dict[str, Any]) -> None:
     rows = [("Predicts", f"{content['target'] or 'labels'}: {named}"), ("File", f"{content['bytes'] / 1e6:.1f} MB")]
     rows += list(content["made"].items())
     if "test" in content:
-        metrics = ", ".join(f"{key} {value['value']:.3f}" for key, value in content["test"]["metrics"].items())
+        metrics = ", ".join(
+            f"{_NAMES.get(key, key)} {value['value']:.3f}" for key, value in content["test"]["metrics"].items()
+        )
         rows.append(("Test", f"{content['test']['rows']:,} rows {content['tested_on']}: {metrics}"))
         rows.append(("Verdict", content["test"]["verdict"]["headline"]))
     for name, text in rows:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .._tables import read_table
+from .._tables import check_destination, read_table
 from ._options import AcceptNew, Encoding, Format, Json, ModelPath
 from ._plain import Complaints, plainly, put_json, say
 from ._tabular import TabularModel
@@ -23,6 +23,7 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a report of a model on labelled rows: one HTML file that opens offline and prints well."""
+    check_destination(output)
     fitted, rows = TabularModel.load(model), read_table(table, format, encoding)
     X, y = fitted.labelled(rows, table, Complaints(accept_new))
     write_table_report(output, fitted, X, y, rows)

@@ -7,6 +7,15 @@ that loading it runs no code, does not depend on the versions of other libraries
 from ._columns import Recipe, learn_recipe
 from ._errors import TableError
 from ._reading import MOST_COLUMNS, open_table, read_table
-from ._writing import open_writer
+from ._writing import check_destination, open_writer
 
-__all__ = ["MOST_COLUMNS", "Recipe", "TableError", "learn_recipe", "open_table", "open_writer", "read_table"]
+__all__ = [
+    "MOST_COLUMNS",
+    "Recipe",
+    "TableError",
+    "check_destination",
+    "learn_recipe",
+    "open_table",
+    "open_writer",
+    "read_table",
+]

@@ -81,6 +81,8 @@ def open_table(path: str, format: str | None = None, encoding: str = "utf-8") ->
     import pyarrow as pa
 
     name = "standard input" if path == "-" else path
+    if path != "-" and Path(path).is_dir():
+        raise TableError(f"{path} is a folder; pass a file")
     kind = format or _format_of(path)
     if kind not in _READERS:
         raise TableError(f"format {kind!r} is not known; pass one of {', '.join(_READERS)}")

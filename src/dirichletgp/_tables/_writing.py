@@ -12,12 +12,26 @@ from ._errors import TableError
 _FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
 
+def check_destination(path: str | Path) -> None:
+    """`TableError` before the work, not after it, if a file cannot be written where it should be."""
+    folder = Path(path).resolve().parent
+    if Path(path).is_dir():
+        raise TableError(f"{path} is a folder; pass the name of a file to write")
+    if not folder.is_dir():
+        raise TableError(f"{path}: there is no folder {folder}")
+    # Files are written beside their final name and then moved there: it is the folder that must be writable.
+    if not os.access(folder, os.W_OK):
+        raise TableError(f"{path}: no permission to write in the folder {folder}")
+
+
 @contextmanager
 def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any], None]]:
     """A function that writes batches of one schema, one after the other; "-" is CSV on standard output.
 
     A file appears under its name when it is complete, and not at all if something goes wrong on the way.
     """
+    if path != "-":
+        check_destination(path)
     kind = format or _format_of(path)
     if kind not in _FORMATS.values():
         raise TableError(f"output format {kind!r} is not known; pass csv, parquet or arrow")
@@ -30,9 +44,6 @@ def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any]
             yield writer.write
         sys.stdout.buffer.flush()
         return
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise TableError(f"{path}: there is no folder {folder}")
     unfinished = f"{path}.unfinished"
     try:
         with _Writer(kind, unfinished) as writer:

@@ -1,5 +1,7 @@
 """Regression on labels: the model that Gaussian-process and ridge regression share, and its predictions."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -1,5 +1,7 @@
 """`GPRegressionClassifier`: Gaussian-process regression on labels, with or without Platt scaling."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from dataclasses import replace
 from typing import Any
 

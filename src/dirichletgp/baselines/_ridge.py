@@ -10,6 +10,8 @@ eigendecomposition per fold serves all regularisations; and the squared error on
 so no row is looked at again.
 """
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +56,7 @@ class _Folds:
     grams: Array
 
     @classmethod
-    def accumulate(cls, rows: ArrayRows, folds: Integers, basis: Basis, workers: Workers) -> "_Folds":
+    def accumulate(cls, rows: ArrayRows, folds: Integers, basis: Basis, workers: Workers) -> _Folds:
         """One pass over the rows: a fold and a class together are a class of the statistics."""
         n_folds, n_classes, n_points = int(folds.max()) + 1, rows.n_classes, len(basis.points)
         compound = ArrayRows(rows.X, folds * n_classes + rows.codes, rows.weights, n_folds * n_classes, rows.scale)

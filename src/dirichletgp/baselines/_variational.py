@@ -1,5 +1,7 @@
 """`VariationalGPClassifier`: sparse variational Gaussian-process classification with the likelihood of labels."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 import warnings
 from typing import Any
 

@@ -18,7 +18,7 @@ body { margin: 0 auto; max-width: 62rem; padding: 1rem; background: var(--paper)
 h1 { font-size: 1.6rem; line-height: 1.2; } h2 { margin-top: 3rem; font-size: 1.25rem; }
 nav a { margin-right: 1rem; display: inline-block; } a { color: inherit; }
 .quiet, figcaption, caption { color: var(--quiet); font-size: 0.9rem; }
-figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; background: #fff; border-radius: 6px;
+figure { margin: 1.5rem 0; } figure img { max-width: 100%; height: auto; background: #fff; border-radius: 6px;
   border: 1px solid var(--line); box-sizing: border-box; padding: 6px; }
 .wide { overflow-x: auto; margin: 1.5rem 0; }
 table { border-collapse: collapse; font-size: 0.86rem; font-variant-numeric: tabular-nums; }

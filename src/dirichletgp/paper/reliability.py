@@ -116,7 +116,7 @@ def _multi_figure(multi: list[tuple[Data, dict[str, list[Result]]]]) -> Any:
         panel.set(title=data.label, xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="confidence")
     panels[0].set_ylabel("accuracy")
     drawn = max(panels, key=lambda panel: len(panel.get_legend_handles_labels()[0]))
-    figure.legend(*drawn.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    figure.legend(*drawn.get_legend_handles_labels(), loc="outside upper center", ncols=4 if len(multi) > 1 else 2)
     return figure
 
 

@@ -1,5 +1,7 @@
 """The page: numbers, style and script in one HTML file."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 import json
 from collections.abc import Mapping
 from importlib.resources import files

@@ -39,6 +39,8 @@ Integers = NDArray[np.intp]
 _BANDWIDTHS = 2.0 ** np.arange(-3, 3)
 _REGULARISATIONS = 10.0 ** np.arange(-9, 1)
 
+_MANY_ROWS = 200_000
+
 
 @dataclass(frozen=True)
 class _Folds:
@@ -115,7 +117,8 @@ class NystromRidgeClassifier(LabelClassifier):
     n_inducing : int, default=1000
         Number of points M that span the solution.
     inducing : {"kmeans", "rpcholesky", "random"}, default="kmeans"
-    n_folds : int, default=10
+    n_folds : int or None, default=None
+        None: 10, or 5 for more than 200,000 rows.
     calibration : {"platt", None}, default="platt"
         None clips and normalises the regressions' outputs, and trains with all rows.
     scaler, n_jobs, random_state, verbose
@@ -152,7 +155,7 @@ class NystromRidgeClassifier(LabelClassifier):
         regularisations: ArrayLike | None = None,
         n_inducing: int = 1_000,
         inducing: str = "kmeans",
-        n_folds: int = 10,
+        n_folds: int | None = None,
         calibration: str | None = "platt",
         scaler: Any = "quantile",
         n_jobs: int | None = None,
@@ -174,7 +177,8 @@ class NystromRidgeClassifier(LabelClassifier):
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)
         family, method = choice("kernel", self.kernel, KERNELS), choice("inducing", self.inducing, INDUCING)
-        n_inducing, n_folds = count("n_inducing", self.n_inducing, 1), count("n_folds", self.n_folds, 2)
+        n_inducing = count("n_inducing", self.n_inducing, 1)
+        n_folds = None if self.n_folds is None else count("n_folds", self.n_folds, 2)
         rows = self._training_rows(X, y, sample_weight, rng)
         rows, held_out = self._split(rows, rng)
         pool = rows.take(rows.stratified_sample(max(POOL_ROWS, 4 * n_inducing), rng)).merged()
@@ -192,6 +196,8 @@ class NystromRidgeClassifier(LabelClassifier):
         distinct = np.unique(pool.X, axis=0)
         with progress.stage(f"{min(n_inducing, len(distinct))} points"):
             points = choose_points(method, distinct, np.ones(len(distinct)), n_inducing, kernel(spread), rng)
+        if n_folds is None:
+            n_folds = 10 if len(rows) <= _MANY_ROWS else 5
         folds = _fold_of_each_row(rows, min(n_folds, len(distinct)), rng)
         best, errors = np.inf, []
         with Workers(self.n_jobs) as workers:

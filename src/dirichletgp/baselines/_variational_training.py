@@ -23,6 +23,8 @@ from ._variational_objective import VariationalObjective
 Array = NDArray[np.float64]
 
 _START_VARIANCE = 2.0
+# Latent variances of hundreds are common here, and jitter is relative to them.
+_JITTER = 1e-8
 _AUTOMATIC_BATCH, _AUTOMATIC_EPOCHS = 4_096, 5
 _CHUNK_NUMBERS = 2**22  # numbers in the kernel vectors of a chunk of rows: 32 MB
 _KEPT_NUMBERS = 2**24  # numbers that are kept of the rows between passes: 128 MB
@@ -83,7 +85,7 @@ class VariationalTrainer(Schedule):
     def run(self) -> tuple[VariationalModel, float, int]:
         """The fitted model, its bound, and the number of evaluations and epochs it took."""
         kernel = self.start_kernel(_START_VARIANCE)
-        state = State(kernel, self.first_points(kernel))
+        state = State(kernel, self.first_points(kernel), jitter=_JITTER)
         if self.kernel_settings.max_iter > 0:
             state = self._searched(state)
         elif len(state.points) < self.n_points:

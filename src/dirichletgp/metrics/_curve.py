@@ -1,5 +1,7 @@
 """The reliability curve: rows binned by confidence, once, for all that is said about calibration."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Labels, probabilities and weights as the metrics take them, checked."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from typing import Any
 
 import numpy as np

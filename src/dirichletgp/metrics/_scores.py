@@ -1,5 +1,7 @@
 """Numbers that sum up predicted probabilities: error rate, likelihood, calibration errors."""
 
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
 from math import log
 from typing import Any
 

@@ -60,6 +60,24 @@ class Belief:
         """S_c, of shape (L, M, M)."""
         return np.stack([inverse_from_cholesky(factor) for factor in self.factors])
 
+    def prepare(self, workers: Workers) -> None:
+        """Have factors and covariances computed by several threads, a latent each."""
+        if "covariance" in vars(self):
+            return
+
+        def of(precision: Array) -> tuple[Array, Array]:
+            factor = cholesky(precision)
+            return factor, inverse_from_cholesky(factor)
+
+        factors, covariance = zip(*workers.map(of, self.precision), strict=True)
+        vars(self).update(factors=np.stack(factors), covariance=np.stack(covariance))
+
+    def with_mean(self, mean: Array) -> "Belief":
+        """The same precisions, and all that is known of them, about another mean."""
+        other = Belief(mean, self.precision)
+        vars(other).update({name: vars(self)[name] for name in ("factors", "covariance") if name in vars(self)})
+        return other
+
     def marginals(self, vectors: Array, variance: float) -> tuple[Array, Array]:
         """Latent means and variances (n, L) of rows with whitened vectors (n, M); `variance` is s2."""
         spread = np.empty((len(vectors), len(self.mean)))

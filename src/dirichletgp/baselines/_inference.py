@@ -28,6 +28,7 @@ Integers = NDArray[np.intp]
 
 _SLICE = 512  # rows that a thread takes at once
 _SHORTEST_STEP = 1e-4
+_SHORTEST_ADVICE = 0.25  # far from the best belief the bound is no parabola
 _MOST_PASSES = 200
 _CG_ACCURACY, _CG_STEPS = 0.03, 50
 
@@ -81,7 +82,7 @@ class Step(NamedTuple):
     """Where to go from a belief: a direction for the means, a target for the precisions, and about what it gains."""
 
     mean: Array
-    precision: Array
+    target: Belief
     gain: float
 
 
@@ -115,6 +116,7 @@ class Inference:
 
     def measure(self, belief: Belief) -> Fit:
         """One pass over the rows."""
+        belief.prepare(self.workers)
         value = -belief.divergence()
         by_mean, precision, by_variance = -belief.mean, identities(*belief.mean.shape), 0.0
         sites = []
@@ -154,7 +156,9 @@ class Inference:
     def settle(self, belief: Belief, tolerance: float) -> tuple[Fit, int]:
         """Steps until the next would gain less than `tolerance`; the fit, and the passes made.
 
-        A step that lowers the bound, or leaves no positive definite precision, is halved.
+        A step that lowers the bound, or leaves no positive definite precision, is shortened. How long the next one is
+        the last one says: where rows are all but separable, sites answer to the variances so strongly that full steps
+        swing about the best belief, and half of each goes straight there.
         """
         fit, length, passes = self.measure(belief), 1.0, 1
         while passes < _MOST_PASSES and (step := self.step_from(fit)).gain > tolerance:
@@ -166,7 +170,9 @@ class Inference:
                 length *= 0.5
             else:
                 break
-            fit, length = trial, min(1.0, 2.0 * length)
+            advised = best_length(step.gain, length, trial.bound - fit.bound)
+            length = min(2.0 * length, max(advised, _SHORTEST_ADVICE))
+            fit = trial
         return fit, passes
 
     def _measure_if_valid(self, belief: Belief) -> Fit | None:
@@ -179,15 +185,17 @@ class Inference:
         """The next step: natural gradient for the precisions, Newton's step for the means."""
         target = Belief(fit.belief.mean, fit.precision)
         try:
+            target.prepare(self.workers)
             # Half of Jeffreys' divergence of two Gaussians that share their mean.
             change = target.precision - fit.belief.precision
             gain = 0.25 * float(np.vdot(change, fit.belief.covariance - target.covariance))
         except np.linalg.LinAlgError:
             # Sites of a likelihood that is not log-concave: without those of negative precision it is a belief.
             target, gain = Belief(fit.belief.mean, self._clipped_precision(fit)), np.inf
+            target.prepare(self.workers)
         curvatures = [self.likelihood.curvature(s.codes, np.maximum(s.precision, 0.0)) for s in fit.sites]
         direction = newton_direction(fit, curvatures, target.factors)
-        return Step(direction, target.precision, gain + 0.5 * float(np.vdot(fit.by_mean, direction)))
+        return Step(direction, target, gain + 0.5 * float(np.vdot(fit.by_mean, direction)))
 
     def _clipped_precision(self, fit: Fit) -> Array:
         precision = identities(*fit.belief.mean.shape)
@@ -196,10 +204,21 @@ class Inference:
         return precision
 
 
+def best_length(gain: float, length: float, change: float) -> float:
+    """Where the parabola 2 gain t - b t^2 that passes through the change of the bound at `length` has its top; at most one.
+
+    `gain` is what a step of length one gains if the bound is the parabola that the step was made for.
+    """
+    missing = 2.0 * gain * length - change
+    return min(1.0, gain * length**2 / missing) if missing > 0.0 and np.isfinite(gain) else 1.0
+
+
 def moved(belief: Belief, step: Step, length: float) -> Belief:
     """The belief after a step of some length."""
-    precision = step.precision if length == 1.0 else (1.0 - length) * belief.precision + length * step.precision
-    return Belief(belief.mean + length * step.mean, precision)
+    mean = belief.mean + length * step.mean
+    if length == 1.0:
+        return step.target.with_mean(mean)
+    return Belief(mean, (1.0 - length) * belief.precision + length * step.target.precision)
 
 
 def newton_direction(fit: Fit, curvatures: list[Curvature], factors: Array) -> Array:

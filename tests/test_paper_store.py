@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dirichletgp.metrics import reliability_curve
+from dirichletgp.paper._code import _meaning
 from dirichletgp.paper._docs import write_docs
 from dirichletgp.paper._evaluation import _as_counts, pooled_curve
 from dirichletgp.paper._section import Table
@@ -21,6 +22,18 @@ def test_a_result_is_found_by_all_of_its_settings(tmp_path):
     assert Store(tmp_path).get("evaluation", dict(reversed(SETTINGS.items()))) == {"error": 0.1, "seconds": 2.0}
     assert Store(tmp_path).get("evaluation", SETTINGS | {"alpha": 0.02}) is None
     assert Store(tmp_path).get("alpha", SETTINGS) is None
+
+
+def test_results_of_other_code_are_not_found(tmp_path, monkeypatch):
+    Store(tmp_path).put("evaluation", SETTINGS, {"error": 0.1}, 2.0)
+    monkeypatch.setattr("dirichletgp.paper._store.code_fingerprint", lambda: "other")
+    assert Store(tmp_path).get("evaluation", SETTINGS) is None
+
+
+def test_code_is_the_same_whatever_is_said_about_it():
+    plain = "def f(x):\n    return x + 1\n"
+    assert _meaning('"""About."""\n\n\ndef f(x):  # more\n    """More."""\n    return x + 1\n') == _meaning(plain)
+    assert _meaning("def f(x):\n    return x + 2\n") != _meaning(plain)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"result": {}}', '{"result": 3, "seconds": 1}'])
@@ -102,6 +115,7 @@ def test_documentation_gets_its_tables_and_keeps_its_words(tmp_path):
     write_atomically(out / "figures" / "alpha.png", b"png")
     write_atomically(out / "figures" / "alpha.svg", b"svg")
     summary = {"command": "dirichletgp paper", "machine": {"cores": 2}, "results": 3, "seconds_of_all_results": 300}
+    summary |= {"computed": 3, "seconds": 360}
     write_atomically(out / "summary.json", json.dumps(summary).encode())
     page = "A verdict.\n<!-- table: results -->\nold\n<!-- end -->\n<!-- figure: alpha | Values -->\n<!-- end -->\n"
     page += "<!-- run: all -->\n<!-- end -->\n<!-- table: other -->\n<!-- end -->\nThe end.\n"
@@ -113,7 +127,7 @@ def test_documentation_gets_its_tables_and_keeps_its_words(tmp_path):
             "A verdict.\n<!-- table: results -->\n| dataset | error |\n| --- | ---: |\n| magic (partial)"
         )
         assert "![Values](images/paper/alpha.png)" in text
-        assert "`dirichletgp paper`: 3 results, 5 min of computing. Machine: cores 2." in text
+        assert "`dirichletgp paper`: 3 results, 5 min of computing, 6 min from start to end. Machine: cores 2." in text
         assert "*Not in this run.*" in text
         assert text.endswith("The end.\n")
         assert "old" not in text

@@ -119,7 +119,7 @@ class KernelSearch:
         anywhere = [(None, None)] * (len(start) - n_logs)
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 5, "ftol": tolerance, "gtol": 1e-5}
         found = minimize(self._loss, start, jac=True, method="L-BFGS-B", bounds=around + anywhere, options=options)
-        self.converged = found.status == 0
+        self.converged = found.status != 1  # that is max_iter; a line search that finds nothing better is an end
         return replace(self.best, n_iter=self.state.n_iter + self.n_evaluations)
 
     def _loss(self, vector: Array) -> tuple[float, Array]:

@@ -205,7 +205,7 @@ class Inference:
 
 
 def best_length(gain: float, length: float, change: float) -> float:
-    """Where the parabola 2 gain t - b t^2 that passes through the change of the bound at `length` has its top; at most one.
+    """Where the parabola 2 gain t - b t^2 through the change of the bound at `length` has its top, or one if beyond.
 
     `gain` is what a step of length one gains if the bound is the parabola that the step was made for.
     """

@@ -114,9 +114,8 @@ class VariationalTrainer(Schedule):
         if len(state.points) < self.n_points:
             state = self._by_full_batches(self._with_all_points(state), max(1, max_iter // 10))
         if self.batch_size == "auto" and self.sampled:
-            converged = (
-                self.converged
-            )  # these epochs refine what the sample taught: that it taught enough is for it to say
+            # These epochs refine what the sample taught: that it taught enough is for it to say.
+            converged = self.converged
             state = self._by_minibatches(state, _AUTOMATIC_BATCH, min(max_iter, _AUTOMATIC_EPOCHS))
             self.converged = converged
         return state

@@ -56,4 +56,7 @@ def _about(summary: dict[str, object]) -> str:
     assert isinstance(machine, dict)
     of = ", ".join(f"{key} {value}" for key, value in machine.items())
     seconds = float(str(summary["seconds_of_all_results"]))
-    return f"`{summary['command']}`: {summary['results']} results, {duration(seconds)} of computing. Machine: {of}."
+    done = f"{summary['results']} results, {duration(seconds)} of computing"
+    if summary["computed"] == summary["results"]:
+        done += f", {duration(float(str(summary['seconds'])))} from start to end"
+    return f"`{summary['command']}`: {done}. Machine: {of}."

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..metrics import (
     ReliabilityCurve,
     error_rate,
@@ -35,7 +34,6 @@ def evaluation(data: Data, method: str, seed: int, **changes: Any) -> Task:
         "method": method,
         "split": seed,
         "estimator": chosen,
-        "library": __version__,
         "format": _FORMAT,
     }
     size = (data.n_train / 15_000) ** 0.8 * (chosen["n_inducing"] or 1000) / (1000 if method == "ours" else 200)

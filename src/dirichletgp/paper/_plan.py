@@ -18,8 +18,8 @@ QUICK_DATASETS = ("eeg", "magic", "letter")
 _QUICK_TRAIN, _QUICK_TEST, _QUICK_POINTS, _QUICK_SPLITS = 1_000, 1_000, 40, 2
 # Results on part of a dataset are not the paper's, and do not need as many splits.
 _PARTIAL_SPLITS = 5
-# Splits of datasets with more than 200,000 training rows that slow methods get.
-_DEAR = {"gpc": 1, "ours": 2}
+# Splits that slow methods get: of datasets with more than 200,000 training rows, and of parts of datasets.
+_DEAR, _DEAR_PARTIAL = {"gpc": 1, "ours": 2}, {"gpc": 3, "ours": 3}
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,11 @@ class Data:
         test, train = rows[: self.n_test], rows[self.n_test : self.n_test + self.n_train]
         X, y = self.bunch.X, self.bunch.y
         return Split(X[train], y[train], X[test], y[test])
+
+    @property
+    def partial(self) -> bool:
+        """Whether rows of the paper's dataset are missing."""
+        return bool(self.bunch.partial)
 
     @property
     def binary(self) -> bool:
@@ -155,7 +160,11 @@ class Plan:
 
     def n_splits(self, data: Data, method: str) -> int:
         """How many splits of a dataset a method gets."""
-        most = min(data.n_splits, _DEAR.get(method, data.n_splits) if data.n_train > 200_000 else data.n_splits)
+        most = data.n_splits
+        if data.n_train > 200_000:
+            most = min(most, _DEAR.get(method, most))
+        elif data.partial:
+            most = min(most, _DEAR_PARTIAL.get(method, most))
         return most if self.splits is None else min(most, self.splits)
 
     def skip(self, message: str) -> None:

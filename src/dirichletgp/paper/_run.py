@@ -16,6 +16,7 @@ import sklearn
 
 from .. import __version__
 from ..datasets import DatasetError, dataset_names
+from ._code import code_fingerprint
 from ._evaluation import KIND
 from ._methods import METHODS
 from ._page import page
@@ -114,6 +115,7 @@ def machine() -> dict[str, str | int]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
         "dirichletgp": __version__,
+        "code": code_fingerprint(),
     }
 
 

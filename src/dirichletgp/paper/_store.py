@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ._code import code_fingerprint
+
 Settings = dict[str, Any]
 Result = dict[str, Any]
 
@@ -33,8 +35,8 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Holds a folder per kind of task. A file's name ends in a hash of all settings of its task, so changed settings
-        find nothing and are computed.
+        Holds a folder per kind of task. A file's name ends in a hash of all settings of its task and of the code that
+        computes, so changed settings, or another version of the library, find nothing and are computed.
     """
 
     def __init__(self, folder: Path):
@@ -43,7 +45,8 @@ class Store:
 
     def path(self, kind: str, settings: Settings) -> Path:
         """Where the result of a task lies, or will."""
-        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+        key = {**settings, "code": code_fingerprint()}
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         words = [str(settings[key]) for key in ("dataset", "method", "size", "split", "chunk") if key in settings]
         name = re.sub(r"[^A-Za-z0-9_.-]+", "_", "-".join([*words, digest]))
         return self.folder / kind / f"{name}.json"
@@ -63,5 +66,6 @@ class Store:
 
     def put(self, kind: str, settings: Settings, result: Result, seconds: float) -> None:
         """Keep the result of a task."""
-        entry = {"kind": kind, "settings": settings, "result": result, "seconds": round(seconds, 3)}
+        about = {"kind": kind, "code": code_fingerprint(), "settings": settings}
+        entry = {**about, "result": result, "seconds": round(seconds, 3)}
         write_atomically(self.path(kind, settings), (json.dumps(entry, indent=1) + "\n").encode())

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..metrics import mean_negative_log_likelihood
 from . import results
 from ._methods import estimator, parameters
@@ -42,7 +41,6 @@ def _task(data: Data, alpha: float, seed: int) -> Task:
         "split": seed,
         "alpha_epsilon": alpha,
         "estimator": parameters(model),
-        "library": __version__,
     }
     return Task(NAME, settings, compute, 3.0 * data.n_train / 15_000)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from .. import DirichletGPClassifier, __version__
+from .. import DirichletGPClassifier
 from ..baselines import GPRegressionClassifier, VariationalGPClassifier
 from ._methods import METHODS, parameters
 from ._plan import Plan
@@ -104,7 +104,6 @@ def _task(method: str, size: int, chunk: int, repetitions: range) -> Task:
         "chunk": chunk,
         "repetitions": [repetitions.start, repetitions.stop],
         "estimator": {} if model is None else parameters(model),
-        "library": __version__,
     }
     return Task(NAME, settings, compute, _GUESSES.get(method, 0.6))
 

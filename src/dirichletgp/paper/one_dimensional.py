@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import DirichletGPClassifier, LabelTransform, __version__
+from .. import DirichletGPClassifier, LabelTransform
 from ._methods import parameters
 from ._plan import Plan
 from ._section import BLUE, VERMILION, Section, new_figure
@@ -42,7 +42,7 @@ def _compute() -> Result:
 
 
 def _task() -> Task:
-    settings = {"size": _ROWS, "estimator": parameters(_model()), "library": __version__}
+    settings = {"size": _ROWS, "estimator": parameters(_model())}
     return Task(NAME, settings, _compute, 0.5)
 
 

@@ -94,5 +94,5 @@ def test_what_cannot_be_exported_is_named(monkeypatch):
         to_onnx(classifier)
     monkeypatch.delitem(sys.modules, "dirichletgp.export._graph", raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r'pip install "dirichletgp\[onnx\]"'):
+    with pytest.raises(ImportError, match="pip install onnx"):
         to_onnx(classifier)

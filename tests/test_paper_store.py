@@ -6,12 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from dirichletgp._replacing import write_atomically
 from dirichletgp.metrics import reliability_curve
 from dirichletgp.paper._code import _meaning
 from dirichletgp.paper._docs import write_docs
 from dirichletgp.paper._evaluation import _as_counts, pooled_curve
 from dirichletgp.paper._section import Table
-from dirichletgp.paper._store import Store, write_atomically
+from dirichletgp.paper._store import Store
 from dirichletgp.paper._task import Task, duration, run_tasks, without_repetition
 
 SETTINGS = {"dataset": "magic", "method": "gpd", "split": 0, "alpha": 0.01}

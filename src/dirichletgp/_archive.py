@@ -10,15 +10,14 @@ ever run or unpickled, and no size in it is believed before it was compared with
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._replacing import replacing
 from ._version import __version__
 
 _MAGIC = b"\x93DIRICHLETGP\r\n\x1a\n"  # bytes that a transfer as text would damage
@@ -40,28 +39,15 @@ class Archive(NamedTuple):
 
 def write_archive(path: str | os.PathLike[str], kind: str, archive: Archive) -> None:
     """Write a file in one step: whatever goes wrong, `path` holds either its old content or all of the new."""
-    # A link stays a link, and the temporary file is on the same disk as the one it will replace.
-    target = Path(os.path.realpath(path))
     members = {name: _portable(name, array) for name, array in archive.arrays.items()}
     header = _header(kind, archive.content, members)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header)
-            for array in members.values():
-                file.write(_bytes_of(array))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(target.parent)
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(folder)!r}.")
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        file.write(_MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header)
+        for array in members.values():
+            file.write(_bytes_of(array))
 
 
 def read_archive(path: str | os.PathLike[str], kind: str) -> Archive:
@@ -160,13 +146,3 @@ def _described(member: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], str]:
     if not valid:
         raise ModelFileError("its header is not one this library writes.")
     return name, np.dtype(dtype), tuple(shape), digest
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming last through a power failure, where folders can be synchronised."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -98,7 +98,7 @@ def _dataset(where: Any) -> Any:
         import pyarrow
         import pyarrow.dataset as arrow
     except ImportError as error:
-        raise ImportError('reading files needs pyarrow; install it with: pip install "dirichletgp[files]"') from error
+        raise ImportError("reading files needs pyarrow; install it with: pip install pyarrow") from error
     if isinstance(where, arrow.Dataset):
         return where
     if isinstance(where, pyarrow.Table | pyarrow.RecordBatch):

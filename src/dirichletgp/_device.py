@@ -39,7 +39,7 @@ class Device:
             import array_api_compat
         except ImportError as error:
             raise ImportError(
-                'rows that are tensors need array-api-compat; install it with: pip install "dirichletgp[torch]"'
+                "rows that are tensors need array-api-compat; install it with: pip install array-api-compat"
             ) from error
         self.xp: Any = array_api_compat.array_namespace(like)
         self._place, self._move = array_api_compat.device(like), array_api_compat.to_device

@@ -67,6 +67,11 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         """Class probabilities (n, n_classes) of rows (n, n_features)."""
         raise NotImplementedError
 
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of the class probabilities, of shape (n, n_classes)."""
+        with np.errstate(divide="ignore"):  # the logarithm of a clipped zero is the -inf it should be
+            return np.asarray(np.log(self.predict_proba(X)))
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest class of each row, of shape (n,)."""
         likeliest = self.predict_proba(X).argmax(axis=1)

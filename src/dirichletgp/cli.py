@@ -18,7 +18,7 @@ def main() -> None:
     try:
         import typer
     except ImportError:
-        sys.exit('the command line needs typer; install it with: pip install "dirichletgp[cli]"')
+        sys.exit("the command line needs more packages; install them with: pip install typer rich pyarrow jinja2")
     app = typer.Typer(
         name="dirichletgp",
         help="Calibrated classification with Dirichlet-based Gaussian processes.",

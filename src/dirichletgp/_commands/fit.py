@@ -9,6 +9,8 @@ import typer
 from numpy.typing import NDArray
 
 from .._classifier import DirichletGPClassifier
+from .._kernels import KERNELS
+from .._parameters import choice
 from .._tables import TableError, check_destination, learn_recipe, read_table
 from .._tables._values import as_number, texts_of
 from ._bar import fit_bar
@@ -46,6 +48,7 @@ def fit(
     Numbers, categories, dates and missing values are taken as they come; what was done with each column is printed.
     """
     start = time.perf_counter()
+    choice("kernel", kernel, KERNELS)
     for path in (output, report):
         if path is not None:
             check_destination(path)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import TableError
+from ._formats import format_of
 
 MOST_COLUMNS = 5_000
 _FORMATS = {
@@ -83,7 +84,7 @@ def open_table(path: str, format: str | None = None, encoding: str = "utf-8") ->
     name = "standard input" if path == "-" else path
     if path != "-" and Path(path).is_dir():
         raise TableError(f"{path} is a folder; pass a file")
-    kind = format or _format_of(path)
+    kind = format or format_of(path, _FORMATS, "--format")
     if kind not in _READERS:
         raise TableError(f"format {kind!r} is not known; pass one of {', '.join(_READERS)}")
     if path != "-" and not Path(path).is_file():
@@ -115,16 +116,6 @@ def read_table(path: str, format: str | None = None, encoding: str = "utf-8") ->
         if not batches:
             raise TableError(f"{table.name} has no rows")
         return pa.Table.from_batches(batches)
-
-
-def _format_of(path: str) -> str:
-    if path == "-":
-        return "csv"
-    try:
-        return _FORMATS[Path(path).suffix.lower()]
-    except KeyError:
-        known = ", ".join(_FORMATS)
-        raise TableError(f"{path}: the kind of file is not known by its name (one of {known}); pass --format") from None
 
 
 class _Rejoined(io.RawIOBase):

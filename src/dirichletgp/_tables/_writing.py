@@ -1,13 +1,15 @@
 """Writing tables batch by batch: CSV, Parquet or Arrow, to a file or to standard output."""
 
-import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._replacing import replacing
 from ._errors import TableError
+from ._formats import format_of
 
 _FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
@@ -19,9 +21,15 @@ def check_destination(path: str | Path) -> None:
         raise TableError(f"{path} is a folder; pass the name of a file to write")
     if not folder.is_dir():
         raise TableError(f"{path}: there is no folder {folder}")
+    if Path(path).exists() and not Path(path).is_file():
+        return  # a device or a pipe
     # Files are written beside their final name and then moved there: it is the folder that must be writable.
-    if not os.access(folder, os.W_OK):
-        raise TableError(f"{path}: no permission to write in the folder {folder}")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise TableError(f"{path}: cannot write in the folder {folder}: {reason}") from None
 
 
 @contextmanager
@@ -32,7 +40,7 @@ def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any]
     """
     if path != "-":
         check_destination(path)
-    kind = format or _format_of(path)
+    kind = format or format_of(path, _FORMATS, "--output-format")
     if kind not in _FORMATS.values():
         raise TableError(f"output format {kind!r} is not known; pass csv, parquet or arrow")
     if path == "-":
@@ -44,25 +52,8 @@ def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any]
             yield writer.write
         sys.stdout.buffer.flush()
         return
-    unfinished = f"{path}.unfinished"
-    try:
-        with _Writer(kind, unfinished) as writer:
-            yield writer.write
-        os.replace(unfinished, path)
-    finally:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-
-
-def _format_of(path: str) -> str:
-    if path == "-":
-        return "csv"
-    try:
-        return _FORMATS[Path(path).suffix.lower()]
-    except KeyError:
-        raise TableError(
-            f"{path}: the name must end in one of {', '.join(_FORMATS)}, or pass --output-format"
-        ) from None
+    with replacing(path) as unfinished, _Writer(kind, str(unfinished)) as writer:
+        yield writer.write
 
 
 class _Writer:

@@ -99,6 +99,8 @@ n_jobs, random_state, verbose
     scaler_ : transformer
     n_iter_ : int
         Evaluations of the bound that training took.
+    history_ : list of dict
+        For every stage of the fit its name, seconds, and the bound per row at every evaluation.
     n_features_in_ : int
 
     Examples
@@ -158,5 +160,6 @@ n_jobs, random_state, verbose
             trainer = LabelTrainer(rows, frequencies, settings, noise, workers, rng, progress)
             model, self.bound_, self.n_iter_ = trainer.run()
         progress.done()
+        self.history_ = progress.history
         self._keep_kernel(model.kernel, model.points)
         self._keep(model, held_out)

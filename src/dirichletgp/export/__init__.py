@@ -1,6 +1,6 @@
 """Export a fitted classifier to ONNX: scaling, kernel, posterior and quadrature as one graph of standard operators.
 
-The graph needs no code of this library where it runs. Needs onnx: ``pip install "dirichletgp[onnx]"``.
+The graph needs no code of this library where it runs. Needs onnx.
 """
 
 from typing import Any
@@ -53,7 +53,7 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     try:
         from ._graph import Graph
     except ImportError as error:
-        raise ImportError('export needs onnx; install it with: pip install "dirichletgp[onnx]"') from error
+        raise ImportError("export needs onnx; install it with: pip install onnx") from error
     check_is_fitted(classifier)
     n_classes, n_points = len(classifier.classes_), len(classifier._model.points)
     size = 8 * (n_classes + 1) * n_points**2

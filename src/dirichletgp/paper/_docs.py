@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from ._store import write_atomically
+from .._replacing import write_atomically
 from ._task import duration
 
 _PLACE = re.compile(r"<!-- (table|figure|run): (\w+)(?: \| ([^>]*?))? -->\n.*?<!-- end -->", re.DOTALL)

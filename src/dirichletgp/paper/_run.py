@@ -15,6 +15,7 @@ import scipy
 import sklearn
 
 from .. import __version__
+from .._replacing import write_atomically
 from ..datasets import DatasetError, dataset_names
 from ._code import code_fingerprint
 from ._evaluation import KIND
@@ -22,7 +23,6 @@ from ._methods import METHODS
 from ._page import page
 from ._plan import Plan
 from ._section import Section, drawing, write_tables
-from ._store import write_atomically
 from ._task import Task, duration, run_tasks, without_repetition
 
 ARTEFACTS = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ._store import write_atomically
+from .._replacing import write_atomically
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -98,7 +98,7 @@ def drawing() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise ImportError('the figures need matplotlib; install it with: pip install "dirichletgp[plot]"') from error
+        raise ImportError("the figures need matplotlib; install it with: pip install matplotlib") from error
     with matplotlib.rc_context(_STYLE):
         yield
 

@@ -2,31 +2,15 @@
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from .._replacing import write_atomically
 from ._code import code_fingerprint
 
 Settings = dict[str, Any]
 Result = dict[str, Any]
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Put a file into place in one step: a reader, or the next run, sees the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 class Store:

@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .._replacing import write_atomically
 from ._confusion import confusion_table
 from ._gather import gather
 from ._numbers import ReportNumbers
@@ -30,7 +31,7 @@ def render(numbers: ReportNumbers) -> str:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError as error:
-        raise ImportError('a report needs jinja2; install it with: pip install "dirichletgp[report]"') from error
+        raise ImportError("a report needs jinja2; install it with: pip install jinja2") from error
     environment = Environment(
         loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -101,7 +102,7 @@ def write_report(
         random_state=random_state,
     )
     path = Path(path)
-    path.write_text(render(numbers), encoding="utf-8")
+    write_atomically(path, render(numbers).encode())
     return path
 
 

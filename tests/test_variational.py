@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dirichletgp import VariationalGPClassifier
 from dirichletgp._kernel_search import State
+from dirichletgp._kernels import Kernel
 from dirichletgp._posterior import make_basis
 from dirichletgp._workers import Workers
 from dirichletgp.baselines._belief import Belief
-from dirichletgp.baselines._inference import Chunk, Inference
+from dirichletgp.baselines._inference import Chunk, Inference, best_length
 from dirichletgp.baselines._likelihoods import Bernoulli, RobustMax, Softmax
 from dirichletgp.baselines._variational_objective import VariationalObjective
 
@@ -144,6 +145,35 @@ def test_classifies_flowers(likelihood, classes):
     assert np.all(lower <= upper)
     again = pickle.loads(pickle.dumps(classifier))
     np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+
+
+@pytest.mark.parametrize(("bend", "length"), [(1.0, 1.0), (1.0, 0.3), (2.0, 1.0), (5.0, 0.5), (0.5, 1.0)])
+def test_the_length_of_a_step_is_the_top_of_the_parabola(bend, length):
+    gain = 0.7
+    change = 2 * gain * length - bend * gain * length**2
+    assert best_length(gain, length, change) == pytest.approx(min(1.0, 1.0 / bend))
+
+
+def test_what_is_known_of_precisions_is_what_threads_computed_and_goes_along(workers):
+    p = small_problem(Softmax(3))
+    belief, alone = random_belief(p, Softmax(3)), random_belief(p, Softmax(3))
+    belief.prepare(workers)
+    np.testing.assert_array_equal(belief.factors, alone.factors)
+    np.testing.assert_array_equal(belief.covariance, alone.covariance)
+    other = belief.with_mean(np.zeros_like(belief.mean))
+    assert other.covariance is belief.covariance
+    assert not other.mean.any()
+
+
+def test_rows_without_overlap_do_not_make_the_steps_swing(workers, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    basis = make_basis(Kernel("rbf", np.array([0.5, 0.5]), 2_000.0), X[:60], 1e-8)
+    chunk = Chunk(basis.vectors(X), np.digitize(X[:, 0], [-0.5, 0.5]), None)
+    task = Inference([chunk], Softmax(3), 2_000.0, workers)
+    _, passes = task.settle(Belief.prior(3, 60), 1e-3)
+    monkeypatch.setattr("dirichletgp.baselines._inference.best_length", lambda *_: 1.0)
+    _, swinging = task.settle(Belief.prior(3, 60), 1e-3)
+    assert swinging > 1.2 * passes
 
 
 @pytest.mark.parametrize("likelihood", ["softmax", "robustmax"])

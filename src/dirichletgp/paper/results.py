@@ -64,8 +64,8 @@ def render(plan: Plan) -> Section:
     section.text.append(
         "Mean over random splits ± standard error of the mean; lower is better. All methods in the settings of the "
         f"paper but for GPD (defaults), which is the library as it comes: {_default_points(plan)} inducing points, a "
-        "lengthscale per feature, normal-score scaling, a learned label transform. ECE has 10 bins of equal width; the experiments of "
-        "the paper take the middle of a bin as its confidence, everybody else the mean."
+        "lengthscale per feature, normal-score scaling, a learned label transform. ECE has 10 bins of equal width; the "
+        "experiments of the paper take the middle of a bin as its confidence, everybody else the mean."
     )
     if plan.quick:
         section.text.append(

@@ -1,0 +1,107 @@
+"""Values in a model file: what JSON can say as it is, the rest beside it as named arrays; checked when read."""
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+
+# Parameters: what JSON can say, arrays, dictionaries of class weights and random states.
+
+
+def encoded(name: str, value: Any, arrays: Arrays) -> Any:
+    """A parameter as JSON; arrays and random states go to `arrays`, and `TypeError` says what cannot be kept."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {"pairs": [[encoded(name, part, arrays) for part in pair] for pair in value.items()]}
+    if isinstance(value, np.random.RandomState):
+        _, keys, *rest = cast(tuple[Any, ...], value.get_state(legacy=True))
+        arrays[f"parameters/{name}"] = np.asarray(keys)
+        return {"random_state": f"parameters/{name}", "rest": rest}
+    try:
+        arrays[f"parameters/{name}"] = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r} cannot be saved; pickle the classifier, or write it with skops.") from None
+    return {"array": f"parameters/{name}"}
+
+
+def decoded(value: Any, arrays: Arrays) -> Any:
+    """The parameter that `encoded` was given."""
+    if not isinstance(value, dict):
+        return value
+    if "pairs" in value:
+        return dict(value["pairs"])
+    if "random_state" in value:
+        state = np.random.RandomState()
+        state.set_state(("MT19937", arrays[value["random_state"]], *value["rest"]))
+        return state
+    return arrays[value["array"]]
+
+
+# Class labels: numbers as an array, strings as JSON.
+
+
+def labels_encoded(labels: NDArray[Any], arrays: Arrays) -> Any:
+    """Class labels: numbers as an array, strings as JSON."""
+    if labels.dtype.kind in "biuf":
+        arrays["classes"] = labels
+        return {"array": "classes"}
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return {"strings": labels.tolist(), "dtype": "U" if labels.dtype.kind == "U" else "O"}
+    raise TypeError(
+        f"classes of the type {labels.dtype}, such as {labels[0]!r}, cannot be saved; "
+        "use numbers or strings as labels, or pickle the classifier."
+    )
+
+
+def labels_decoded(encoded: Mapping[str, Any], arrays: Arrays) -> NDArray[Any]:
+    """Class labels, which must be in order."""
+    numbers = "array" in encoded
+    labels = arrays[encoded["array"]] if numbers else strings(encoded["strings"], encoded["dtype"])
+    expect(labels.ndim == 1 and bool(np.all(labels[:-1] < labels[1:])), "class labels in order")
+    return labels
+
+
+def strings(values: Any, dtype: str) -> NDArray[Any]:
+    """An array of strings: of objects if `dtype` is "O"."""
+    expect(isinstance(values, list) and all(isinstance(value, str) for value in values), "strings")
+    return np.array(values, dtype=object if dtype == "O" else np.str_)
+
+
+# What a file says is checked even though its checksums are right.
+
+
+def expect(condition: bool, what: str) -> None:
+    """`ValueError` that says what is not as it should be."""
+    if not condition:
+        raise ValueError(f"unexpected {what}")
+
+
+def floats(arrays: Arrays, name: str) -> NDArray[np.float64]:
+    """A named array of finite numbers."""
+    array = arrays[name]
+    expect(array.dtype == np.float64 and bool(np.all(np.isfinite(array))), name)
+    return array
+
+
+def positive_number(value: Any) -> float:
+    """A finite number above zero."""
+    expect(type(value) in (int, float) and 0 < value < float("inf"), "number")
+    return float(value)
+
+
+def whole_number(value: Any) -> int:
+    """An integer that is not negative."""
+    expect(type(value) is int and value >= 0, "count")
+    return int(value)

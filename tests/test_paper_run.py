@@ -1,6 +1,7 @@
 """Runs of the paper on tiny data: every artefact, the same tables after a kill, clear words."""
 
 import csv
+import gc
 import json
 import os
 import re
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
-from dirichletgp.paper import ARTEFACTS, Plan, run_paper
+from dirichletgp.paper import ARTEFACTS, Plan, alpha, results, run_paper
 from dirichletgp.paper import _run as run
 from dirichletgp.paper._methods import METHODS, estimator
 
@@ -152,6 +154,15 @@ def test_settings_of_the_paper(folder, tmp_path):
         assert chosen == ("rbf", False, "minmax", "kmeans", 200, 3)
     assert estimator("gpd", data, 0).alpha_epsilon == 0.001
     assert estimator("gpd", data, 0).label_transform == "dirichlet"
+
+
+def test_fitted_models_are_forgotten_while_the_run_goes_on(folder, tmp_path):
+    chosen = plan(folder, tmp_path, quick=True)
+    tasks = [*results.tasks(chosen)[:2], alpha.tasks(chosen)[0]]
+    for task in tasks:
+        task.compute()
+    gc.collect()
+    assert not [kept for kept in gc.get_objects() if isinstance(kept, BaseEstimator) and hasattr(kept, "_model")]
 
 
 def test_quick_runs_are_small_and_never_mistaken_for_real_ones(folder, tmp_path):

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..metrics import (
     ReliabilityCurve,
@@ -37,7 +38,8 @@ def evaluation(data: Data, method: str, seed: int, **changes: Any) -> Task:
         "format": _FORMAT,
     }
     size = (data.n_train / 15_000) ** 0.8 * (chosen["n_inducing"] or 1000) / (1000 if method == "ours" else 200)
-    return Task(KIND, settings, lambda: measure(model, data, seed), _GUESSES.get(method, 2.0) * size)
+    # A task lives as long as the run: it is a copy that is fitted, and forgotten.
+    return Task(KIND, settings, lambda: measure(clone(model), data, seed), _GUESSES.get(method, 2.0) * size)
 
 
 def measure(model: Any, data: Data, seed: int) -> Result:

@@ -6,6 +6,7 @@ The kernel is fitted again for each value, as in the paper.
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..metrics import mean_negative_log_likelihood
 from . import results
@@ -23,11 +24,11 @@ _COLUMNS = ["dataset", "alpha", "splits", "training MNLL", "test MNLL"]
 
 
 def _task(data: Data, alpha: float, seed: int) -> Task:
-    model = estimator("gpd", data, seed, alpha_epsilon=alpha)
+    template = estimator("gpd", data, seed, alpha_epsilon=alpha)
 
     def compute() -> Result:
         split = data.split(seed)
-        model.fit(split.X, split.y)
+        model = clone(template).fit(split.X, split.y)
         score = {
             "train_mnll": mean_negative_log_likelihood(split.y, model.predict_proba(split.X), labels=model.classes_),
             "test_mnll": mean_negative_log_likelihood(
@@ -40,7 +41,7 @@ def _task(data: Data, alpha: float, seed: int) -> Task:
         **data.settings,
         "split": seed,
         "alpha_epsilon": alpha,
-        "estimator": parameters(model),
+        "estimator": parameters(template),
     }
     return Task(NAME, settings, compute, 3.0 * data.n_train / 15_000)
 

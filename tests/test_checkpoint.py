@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.preprocessing import FunctionTransformer
 
 from dirichletgp import DirichletGPClassifier, _checkpoint, _full_pass
 from dirichletgp._archive import ModelFileError, read_archive
@@ -142,6 +143,20 @@ def test_a_checkpoint_of_another_fit_is_refused(data, tmp_path, monkeypatch):
     assert path.exists()
     quick(n_jobs=1, verbose=0).fit(X, y, checkpoint=path)
     assert not path.exists()
+
+
+def test_parameters_are_told_apart_by_all_their_numbers_and_not_by_their_place_in_memory():
+    points = np.zeros((600, 3))
+    other = points.copy()
+    other[300] = 1.0
+    described = _checkpoint._described
+    assert repr(points) == repr(other)
+    assert repr(described({"inducing": points})) != repr(described({"inducing": other}))
+    assert repr(described({"inducing": points})) == repr(described({"inducing": points.copy()}))
+    scalers = [FunctionTransformer(np.log1p), FunctionTransformer(np.log1p), FunctionTransformer(np.sqrt)]
+    one, same, different = (repr(described({"scaler": scaler})) for scaler in scalers)
+    assert one == same != different
+    assert " at 0x" not in repr(described({"scaler": FunctionTransformer(lambda X: X)}))
 
 
 def test_what_is_not_a_checkpoint_is_refused(data, tmp_path):

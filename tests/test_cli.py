@@ -148,6 +148,15 @@ def test_rows_go_through_pipes(run, folder, tmp_path):
     assert out == (tmp_path / "out.csv").read_text()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="this system has no such device")
+def test_a_device_can_be_written_to(folder):
+    command = (
+        f"{sys.executable} -m dirichletgp.cli predict model.dgp new.csv -o /dev/stdout --output-format csv | wc -l"
+    )
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert int(done.stdout) == 301
+
+
 def test_a_reader_that_has_had_enough_ends_the_command_quietly(folder):
     rows = (folder / "new.csv").read_bytes().splitlines(keepends=True)
     (folder / "long.csv").write_bytes(rows[0] + b"".join(rows[1:]) * 100)
@@ -275,6 +284,8 @@ def test_bad_tables_to_predict_are_refused_in_one_line(run, folder, tmp_path):
     def predict(path, model=folder / "model.dgp"):
         return run("predict", model, path, "-o", out)
 
+    (tmp_path / "none.csv").write_bytes((folder / "new.csv").read_bytes().splitlines(keepends=True)[0])
+    assert_fails(predict(tmp_path / "none.csv"), "none.csv has no rows")
     without = {name: values for name, values in rows.items() if name != "dose"}
     assert_fails(predict(write_csv(tmp_path / "a.csv", without)), "has no column 'dose', which the model needs")
     new = rows | {"colour": ["mauve", *rows["colour"][1:]]}

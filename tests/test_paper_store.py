@@ -27,7 +27,7 @@ def test_a_result_is_found_by_all_of_its_settings(tmp_path):
 
 def test_results_of_other_code_are_not_found(tmp_path, monkeypatch):
     Store(tmp_path).put("evaluation", SETTINGS, {"error": 0.1}, 2.0)
-    monkeypatch.setattr("dirichletgp.paper._store.code_fingerprint", lambda: "other")
+    monkeypatch.setattr("dirichletgp.paper._store.code_fingerprint", lambda kind: "other")
     assert Store(tmp_path).get("evaluation", SETTINGS) is None
 
 

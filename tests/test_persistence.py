@@ -174,6 +174,14 @@ def test_a_device_is_written_to_and_not_replaced(fitted):
     assert not os.path.isfile(os.devnull)
 
 
+def test_a_replaced_file_keeps_its_permissions(fitted, tmp_path):
+    path = tmp_path / "model.dgp"
+    path.touch()
+    path.chmod(0o600)
+    fitted.save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_folder_that_is_not_there_is_named(fitted, tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         fitted.save(tmp_path / "missing" / "model.dgp")

@@ -73,6 +73,11 @@ def test_copies_of_a_row_share_a_fold():
     assert set(folds) == {0, 1, 2}
 
 
+def test_rows_that_are_all_the_same_have_the_frequencies_of_the_classes():
+    classifier = NystromRidgeClassifier(random_state=0).fit(np.ones((40, 2)), np.arange(40) % 2)
+    np.testing.assert_allclose(classifier.predict_proba(np.ones((1, 2))), 0.5, atol=0.05)
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("bandwidths", [-1.0]), ("regularisations", []), ("n_folds", 1), ("inducing", "grid")]
 )

@@ -27,6 +27,13 @@ def test_a_wild_outlier_is_just_the_largest_value():
     assert 3.0 < scores.max() < 3.5
 
 
+def test_a_value_of_next_to_no_weight_has_a_finite_score():
+    x = np.array([-5.0, 0.0, 1.0, 5.0])[:, None]
+    scores = NormalScores().fit(x, sample_weight=np.array([1e-20, 1.0, 1.0, 1e-20])).transform(x).ravel()
+    assert np.all(np.isfinite(scores))
+    assert np.all(np.diff(scores) > 0)
+
+
 def test_beyond_the_training_range_scores_grow_slowly_and_without_end():
     scaler = NormalScores().fit(np.random.default_rng(0).normal(size=(500, 1)))
     beyond = scaler.transform([[10.0], [100.0], [1e6], [-1e6]]).ravel()

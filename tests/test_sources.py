@@ -126,6 +126,18 @@ def test_rows_of_weight_zero_are_not_there(data):
     assert_same(quick().fit(Blocks(X, y, weights)), quick().fit(X[1::2], y[1::2]), X)
 
 
+def test_blocks_whose_rows_all_have_weight_zero_are_not_there(table, data, tmp_path):
+    X, y = data
+    weights = (np.arange(N) >= 200).astype(float)
+    expected = quick().fit(X, y, weights)
+    pq.write_table(table.set_column(D + 1, "weight", pa.array(weights)), tmp_path / "t.parquet", row_group_size=100)
+    assert_same(quick().fit(tmp_path / "t.parquet", "label", "weight"), expected, X)
+    blocks = [(X[rows], y[rows], weights[rows]) for rows in np.split(np.arange(N), 7)]
+    assert_same(quick().fit(blocks), expected, X)
+    with pytest.raises(ValueError, match="no rows with a positive weight"):
+        quick().fit([(X, y, np.zeros(N))])
+
+
 def test_class_weights_count_in_files_too(plain, data):
     X, y = data
     for class_weight in ("balanced", {"low": 3.0}):

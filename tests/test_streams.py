@@ -206,6 +206,24 @@ def test_the_kernel_is_learned_whenever_the_rows_have_doubled(data, monkeypatch)
     assert trained == [10, 20, 40, 80, 100]
 
 
+def test_batches_of_weight_zero_change_nothing(data):
+    X, y = data
+    stream = quick(n_subsample=100).partial_fit(X[:9], y[:9], classes=[0, 1, 2], sample_weight=np.zeros(9))
+    expected = quick(n_subsample=100)
+    for rows in np.split(np.arange(300), 6):
+        stream.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        stream.partial_fit(X[rows], y[rows], sample_weight=np.zeros(50))
+        expected.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    assert_same(stream, expected, X)
+
+
+@pytest.mark.parametrize("name", ["n_inducing", "n_subsample", "inducing"])
+def test_bad_parameters_are_named_by_the_first_call(data, name):
+    X, y = data
+    with pytest.raises(ValueError, match=f"{name}='a' is not valid"):
+        quick(**{name: "a"}).partial_fit(X[:20], y[:20])
+
+
 def test_one_row_at_a_time(data):
     X, y = data
     order = np.argsort(y[:40], kind="stable")  # the worst order: one class after the other

@@ -89,7 +89,7 @@ class ArrowSource:
             X[:, j] = columns[name].to_numpy(zero_copy_only=False)
         weights = None
         if self.weight is not None:
-            weights = sample_weights(columns[self.weight].to_numpy(zero_copy_only=False), len(X))
+            weights = sample_weights(columns[self.weight].to_numpy(zero_copy_only=False), len(X), part=True)
         return Chunk(checked_finite(X, names), _labels(columns[self.label]), weights)
 
 

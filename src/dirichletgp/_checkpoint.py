@@ -7,6 +7,7 @@ Everything in between is deterministic, so a fit that goes on ends with the same
 import hashlib
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,7 +41,7 @@ class Checkpoint:
         kept = {name: value for name, value in parameters.items() if name not in _NOT_COMPARED}
         if not isinstance(kept["random_state"], int):
             del kept["random_state"]
-        self._content: dict[str, Any] = {"parameters": hashlib.sha256(repr(kept).encode()).hexdigest()}
+        self._content: dict[str, Any] = {"parameters": hashlib.sha256(repr(_described(kept)).encode()).hexdigest()}
         self._arrays: dict[str, Any] = {}
         self._next, self._pause = 0.0, _SECONDS
         if self.path.exists():
@@ -130,3 +131,19 @@ class Checkpoint:
                 f"checkpoint={str(self.path)!r} is that of a fit {difference}; repeat that fit, delete the file to "
                 "start anew, or pass another path."
             )
+
+
+def _described(value: Any) -> Any:
+    """A parameter as something whose `repr` is the same in another process, and differs if the parameter does."""
+    if isinstance(value, Mapping):
+        return [(_described(key), _described(part)) for key, part in value.items()]
+    if isinstance(value, list | tuple):
+        return [_described(part) for part in value]
+    if hasattr(value, "get_params"):
+        return type(value).__qualname__, _described(value.get_params(deep=False))
+    if hasattr(value, "__array__"):
+        array = np.ascontiguousarray(value)
+        return array.shape, str(array.dtype), hashlib.sha256(array.tobytes()).hexdigest()
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return value

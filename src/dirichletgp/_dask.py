@@ -133,7 +133,7 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     labels = np.asarray(y).reshape(-1)
     if len(labels) != len(rows):
         raise ValueError(f"a chunk of X has {len(rows)} rows, but its chunk of y has {len(labels)}; chunk them alike.")
-    weights = None if sample_weight is None or not len(rows) else sample_weights(np.asarray(sample_weight), len(rows))
+    weights = None if sample_weight is None else sample_weights(np.asarray(sample_weight), len(rows), part=True)
     if weights is not None and not np.all(weights > 0):
         kept = weights > 0
         rows, labels, weights = rows[kept], labels[kept], weights[kept]

@@ -71,6 +71,14 @@ def default_points(n_classes: int) -> int:
     return min(_DEFAULT_POINTS, int(np.sqrt(1e9 / (16 * n_classes))))
 
 
+def points_wanted(estimator: Any, default: int) -> int:
+    """How many inducing points an estimator is to have."""
+    inducing = _inducing(estimator.inducing)
+    if not isinstance(inducing, str):
+        return len(inducing)
+    return default if estimator.n_inducing is None else count("n_inducing", estimator.n_inducing, smallest=1)
+
+
 def count(name: str, value: Any, smallest: int) -> int:
     """An integer argument that must not be smaller than `smallest`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < smallest:
@@ -100,8 +108,11 @@ def fraction(name: str, value: Any) -> float:
     return float(value)
 
 
-def sample_weights(sample_weight: Any, n: int) -> Array | None:
-    """Row weights (n,) from the `sample_weight` argument; None if every row counts once."""
+def sample_weights(sample_weight: Any, n: int, part: bool = False) -> Array | None:
+    """Row weights (n,) from the `sample_weight` argument; None if every row counts once.
+
+    All may be zero if the rows are a `part` of more.
+    """
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -113,7 +124,7 @@ def sample_weights(sample_weight: Any, n: int) -> Array | None:
         raise ValueError("sample_weight holds NaN or infinity; pass finite weights.")
     if np.any(weights < 0):
         raise ValueError(f"sample_weight holds negative values, such as {weights.min():g}; pass weights of at least 0.")
-    if not np.any(weights > 0):
+    if not part and not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row; pass at least one positive weight.")
     return weights
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +13,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A name beside `path` to write to, which takes its place in one step when all went well.
 
     Whatever goes wrong, `path` holds either its old content or all of the new, and nothing else is left behind. A link
-    stays a link: the file that it points to is replaced. A device or a pipe is written to as it is.
+    stays a link: the file that it points to is replaced, and keeps its permissions. A device or a pipe is written to
+    as it is.
 
     Examples
     --------
@@ -24,16 +26,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['numbers.txt']
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        yield target
+    if os.path.exists(path) and not os.path.isfile(path):
+        yield Path(path)
         return
+    target = Path(os.path.realpath(path))
     # Beside the file that it will replace, so that both are on the same disk.
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         yield unfinished
         with unfinished.open("r+b") as file:
             os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, unfinished)
         os.replace(unfinished, target)
     except BaseException:
         with suppress(OSError):

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 SCALERS = ("quantile", "standard", "minmax")
 _RANKED_ROWS = 100_000
 _FARTHEST = 1e300  # widths beyond the training range: the score stays finite
+_LOWEST_RANK = 2.0**-53
 
 
 class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -101,7 +102,8 @@ def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Arra
     if len(values) > n_knots:
         keep = np.unique(np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], n_knots)))
         values, ranks = values[keep], ranks[keep]
-    return values, ndtri(ranks)
+    # A value of next to no weight at the end has a rank of 0 or 1 to rounding, and an infinite score.
+    return values, ndtri(np.clip(ranks, _LOWEST_RANK, 1.0 - _LOWEST_RANK))
 
 
 def _central_half_width(knots: Array, scores: Array) -> float:

@@ -132,7 +132,7 @@ class BlockSource:
             labels = column_or_1d(block[1])
             if len(labels) != len(X):
                 raise ValueError(f"block {i} has {len(X)} rows, but {len(labels)} labels; pass one label per row.")
-            yield Chunk(X, labels, sample_weights(block[2], len(X)) if len(block) == 3 else None)
+            yield Chunk(X, labels, sample_weights(block[2], len(X), part=True) if len(block) == 3 else None)
 
 
 def chunk_rows(n_features: int) -> int:

@@ -18,7 +18,7 @@ from ._blocks import ArrayRows
 from ._estimator import InducingPointClassifier
 from ._forgetting import without
 from ._model import Model
-from ._parameters import class_factors, class_prior, default_points, sample_weights
+from ._parameters import class_factors, class_prior, count, default_points, points_wanted, sample_weights
 from ._progress import Progress
 from ._scaling import same_scaling, scaling_function
 from ._statistics import ClassStatistics
@@ -86,7 +86,8 @@ class Stream(InducingPointClassifier):
             if first or classes is not None:
                 self._declare(np.unique(labels if classes is None else np.asarray(classes)))
             codes = self._codes(labels, _ADVICE)
-            rows, codes, weights = _without_zeros(rows, codes, sample_weights(sample_weight, len(rows)))
+            weights = sample_weights(sample_weight, len(rows), part=True)
+            rows, codes, weights = _without_zeros(rows, codes, weights)
             if self._warm_up is None:
                 self._add(rows, codes, weights)
             else:
@@ -261,10 +262,9 @@ class Stream(InducingPointClassifier):
             self._warm_up = buffer
 
     def _rows_to_settle(self) -> int:
-        n_points = self.n_inducing
-        if not isinstance(self.inducing, str):
-            n_points = len(self.inducing)
-        return warm_up_rows(self.n_subsample, default_points(len(self.classes_)) if n_points is None else n_points)
+        n_points = points_wanted(self, default_points(len(self.classes_)))
+        n_subsample = None if self.n_subsample is None else count("n_subsample", self.n_subsample, smallest=1)
+        return warm_up_rows(n_subsample, n_points)
 
     def _train_on(self, rows: NDArray[Any], codes: Integers, weights: Array | None, **start: Any) -> None:
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)

@@ -50,8 +50,8 @@ def predict(
             for batch in batches:
                 write(_predicted(fitted, batch, keep or [], interval, complaints))
                 rows += batch.num_rows
-        if not rows:
-            raise TableError(f"{batches.name} has no rows")
+            if not rows:
+                raise TableError(f"{batches.name} has no rows")
     seconds = time.perf_counter() - start
     if as_json:
         put_json({"rows": rows, "output": output, "seconds": round(seconds, 2), "notes": complaints.notes})

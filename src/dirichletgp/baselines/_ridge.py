@@ -198,7 +198,7 @@ class NystromRidgeClassifier(LabelClassifier):
             points = choose_points(method, distinct, np.ones(len(distinct)), n_inducing, kernel(spread), rng)
         if n_folds is None:
             n_folds = 10 if len(rows) <= _MANY_ROWS else 5
-        folds = _fold_of_each_row(rows, min(n_folds, len(distinct)), rng)
+        folds = _fold_of_each_row(rows, n_folds, rng)
         best, errors = np.inf, []
         with Workers(self.n_jobs) as workers:
             for bandwidth in bandwidths:
@@ -226,5 +226,6 @@ class NystromRidgeClassifier(LabelClassifier):
 def _fold_of_each_row(rows: ArrayRows, n_folds: int, rng: np.random.RandomState) -> Integers:
     """A random fold for each row, with copies of a row in the same one: a copy would give its label away."""
     identity = rows.identities()
-    folds = rng.permutation(np.arange(identity.max() + 1) % n_folds)
+    n_distinct = int(identity.max()) + 1
+    folds = rng.permutation(np.arange(n_distinct) % min(n_folds, n_distinct))
     return np.asarray(folds[identity], dtype=np.intp)

@@ -129,7 +129,7 @@ random_state, verbose
             warnings.warn(
                 f"The bound still rose after max_iter={self.max_iter} iterations; pass a larger max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         self._model, self.history_ = model, progress.history
         self._keep_kernel(model.kernel, model.points)

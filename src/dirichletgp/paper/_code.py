@@ -6,24 +6,29 @@ from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
-# What draws, prints and reads files of users has no say in the numbers. Of this package two modules have; what the
-# artefacts themselves choose is in the settings of their tasks.
+# What draws, prints and reads files of users has no say in the numbers. Of this package these have, and the module of
+# the artefact in question.
 _PRESENTATION = ("cli.py", "_commands", "_tables", "export", "paper", "plotting", "report")
-_OF_PAPER = ("_evaluation.py", "_methods.py")
+_OF_PAPER = ("_evaluation.py", "_methods.py", "_plan.py")
 
 
 @cache
-def code_fingerprint() -> str:
+def code_fingerprint(kind: str = "") -> str:
     """Hash of all code that computes, comments and docstrings aside.
+
+    Parameters
+    ----------
+    kind : str, default=""
+        A kind of task: the code of the artefact of that name counts too.
 
     Examples
     --------
     >>> from dirichletgp.paper._code import code_fingerprint
-    >>> len(code_fingerprint())
+    >>> len(code_fingerprint("alpha"))
     16
     """
     paths = [path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in _PRESENTATION]
-    paths += [_PACKAGE / "paper" / name for name in _OF_PAPER]
+    paths += [path for name in (*_OF_PAPER, f"{kind}.py") if (path := _PACKAGE / "paper" / name).is_file()]
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0")

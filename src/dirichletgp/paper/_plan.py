@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ class Plan:
         if self.repetitions < 2:
             raise ValueError(f"repetitions must be at least 2, got {self.repetitions}")
 
-    @property
+    @cached_property
     def store(self) -> Store:
         """Where results are kept."""
         return Store(self.out / "results")

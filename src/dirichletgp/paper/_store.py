@@ -29,7 +29,7 @@ class Store:
 
     def path(self, kind: str, settings: Settings) -> Path:
         """Where the result of a task lies, or will."""
-        key = {**settings, "code": code_fingerprint()}
+        key = {**settings, "code": code_fingerprint(kind)}
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         words = [str(settings[key]) for key in ("dataset", "method", "size", "split", "chunk") if key in settings]
         name = re.sub(r"[^A-Za-z0-9_.-]+", "_", "-".join([*words, digest]))
@@ -50,6 +50,6 @@ class Store:
 
     def put(self, kind: str, settings: Settings, result: Result, seconds: float) -> None:
         """Keep the result of a task."""
-        about = {"kind": kind, "code": code_fingerprint(), "settings": settings}
+        about = {"kind": kind, "code": code_fingerprint(kind), "settings": settings}
         entry = {**about, "result": result, "seconds": round(seconds, 3)}
         write_atomically(self.path(kind, settings), (json.dumps(entry, indent=1) + "\n").encode())

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -138,6 +139,17 @@ def test_predictions_agree_with_the_truth_as_evaluate_says(run, folder, tmp_path
     truth = arrow_csv.read_csv(folder / "new.csv")["sick"].to_numpy(zero_copy_only=False)
     _, out, _ = run("evaluate", folder / "model.dgp", folder / "new.csv", "--json")
     assert_allclose(json.loads(out)["metrics"]["accuracy"]["value"], np.mean(label == truth))
+
+
+def test_rows_of_the_report_have_the_numbers_they_have_in_the_file(folder):
+    page = (folder / "report.html").read_text()
+    rows = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["rows"]
+    table = messy_rows(400)
+    place = rows["columns"].index("dose")
+    assert rows["source"] == "train.csv"
+    for row in rows["least"] + rows["most"]:
+        dose = table["dose"][row["row"] - 1]
+        assert row["values"][place] == (f"{float(dose):.4g}" if dose else "\u2013")
 
 
 def test_rows_go_through_pipes(run, folder, tmp_path):
@@ -290,6 +302,9 @@ def test_bad_tables_to_predict_are_refused_in_one_line(run, folder, tmp_path):
     assert_fails(predict(write_csv(tmp_path / "a.csv", without)), "has no column 'dose', which the model needs")
     new = rows | {"colour": ["mauve", *rows["colour"][1:]]}
     assert_fails(predict(write_csv(tmp_path / "b.csv", new)), "holds categories the model has not seen: 'mauve'")
+    for name, what in (("dose", "texts that are not numbers: 'soon'"), ("seen", "texts that are not dates")):
+        strange = write_csv(tmp_path / "s.csv", rows | {name: ["soon", *rows[name][1:]]})
+        assert_fails(predict(strange), f"column '{name}' holds {what}")
     assert_fails(predict(folder / "new.csv", folder / "train.csv"), "train.csv")
     assert_fails(predict(folder / "new.csv", tmp_path / "no.dgp"), "no.dgp")
     truncated = (folder / "model.dgp").read_bytes()[:-200]
@@ -309,6 +324,7 @@ def test_new_categories_and_unreadable_numbers_can_be_accepted(run, folder, tmp_
     code, _, err = run("predict", folder / "model.dgp", *arguments)
     assert code == 0
     assert "note: column 'colour' holds categories" in err
+    assert "note: column 'dose' holds texts that are not numbers: 'a lot'" in err
 
 
 def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tmp_path):

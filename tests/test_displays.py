@@ -99,6 +99,13 @@ def test_relevance_shares_add_up_and_find_the_feature_that_matters(fitted):
     assert display.ax_.get_yticklabels()[0].get_text() == "dose"
 
 
+def test_a_feature_that_is_the_same_for_nearly_all_rows_is_not_the_most_relevant():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[:, 1] = np.arange(300) == 0
+    model = DirichletGPClassifier(lengthscale=[1.0, 0.01], variance=4.0, inducing=X, max_iter=0).fit(X, X[:, 0] > 0)
+    assert feature_relevance(model)[1] < 0.05
+
+
 def test_a_shared_lengthscale_and_constant_columns_have_a_relevance_too():
     X = np.random.default_rng(0).normal(size=(80, 2)) * [1, 0]
     model = DirichletGPClassifier(ard=False, n_inducing=20, random_state=0).fit(X, X[:, 0] > 0)

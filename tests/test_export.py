@@ -5,7 +5,9 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.preprocessing import RobustScaler
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import RobustScaler, StandardScaler
 
 from dirichletgp import DirichletGPClassifier
 
@@ -96,3 +98,10 @@ def test_what_cannot_be_exported_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match="pip install onnx"):
         to_onnx(classifier)
+
+
+def test_a_pipeline_is_refused_with_advice():
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), DirichletGPClassifier(n_inducing=10, max_iter=0)).fit(X, y)
+    with pytest.raises(TypeError, match=r"got Pipeline; of a pipeline or a search pass the classifier itself"):
+        to_onnx(pipeline)

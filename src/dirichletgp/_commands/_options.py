@@ -11,5 +11,9 @@ Encoding = Annotated[str, typer.Option(help="Encoding of CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 ModelPath = Annotated[str, typer.Argument(help="Model file that `dirichletgp fit` wrote.")]
 AcceptNew = Annotated[
-    bool, typer.Option("--accept-new", help="Take categories the model has not seen as none of those it knows.")
+    bool,
+    typer.Option(
+        "--accept-new",
+        help="Take categories the model has not seen as none of those it knows, and texts among numbers as missing.",
+    ),
 ]

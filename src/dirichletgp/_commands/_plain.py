@@ -78,11 +78,12 @@ class Complaints:
     def __init__(self, accept: bool):
         self.accept = accept
         self.notes: list[str] = []
+        self._columns: set[str] = set()
 
-    def __call__(self, kind: str, sentence: str) -> None:
+    def __call__(self, column: str, sentence: str) -> None:
         if not self.accept:
-            raise ValueError(f"{sentence}; to go on without them pass --accept-new")
-        column = sentence.split(" holds ")[0]
-        if not any(note.startswith(column) for note in self.notes):
+            raise ValueError(f"{sentence}; to take them as missing or as none of the known ones pass --accept-new")
+        if column not in self._columns:
+            self._columns.add(column)
             self.notes.append(sentence)
             say(f"note: {sentence}")

@@ -82,9 +82,21 @@ class TabularModel:
 
 
 class ShownRows:
-    """The columns of a table as people know them, for the rows of a report."""
+    """The columns of a table as people know them, for the rows of a report.
 
-    def __init__(self, table: Any, leave_out: str):
+    Parameters
+    ----------
+    table : pyarrow.Table
+    leave_out : str
+        The target.
+    source : str
+        Where the table comes from.
+    numbers : ndarray of shape (n,)
+        Which rows of the source these are, counted from one.
+    """
+
+    def __init__(self, table: Any, leave_out: str, source: str, numbers: NDArray[np.intp]):
+        self.source, self.numbers = source, numbers
         self.columns = [name for name in table.column_names if name != leave_out]
         self._table = table
 

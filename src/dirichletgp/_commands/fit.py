@@ -13,6 +13,7 @@ from .._kernels import KERNELS
 from .._parameters import choice
 from .._tables import TableError, check_destination, learn_recipe, read_table
 from .._tables._values import as_number, texts_of
+from .._workers import effective_threads
 from ._bar import fit_bar
 from ._options import Encoding, Format, Json
 from ._plain import Complaints, plainly, put_json, say
@@ -37,7 +38,7 @@ def fit(
         int | None, typer.Option(min=1, help="Inducing points: more are better and slower; by default 1000.")
     ] = None,
     kernel: Annotated[str, typer.Option(help="rbf, matern52, matern32 or matern12.")] = "rbf",
-    seed: Annotated[int, typer.Option(help="Decides which rows are held out, and where the search starts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which rows are held out, and where the search starts.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
@@ -49,6 +50,7 @@ def fit(
     """
     start = time.perf_counter()
     choice("kernel", kernel, KERNELS)
+    effective_threads(jobs)
     for path in (output, report):
         if path is not None:
             check_destination(path)
@@ -57,9 +59,11 @@ def fit(
     if test is None:
         kept, held = _held_out(labels, test_share, seed)
         test_table, where = table.take(held), "held out"
+        numbers = held + 1
         table, labels = table.take(kept), labels[kept]
     else:
         test_table, where = read_table(test, None, encoding), f"of {test}"
+        numbers = np.arange(1, test_table.num_rows + 1)
     recipe = learn_recipe(table, target, tuple(drop or ()))
     if not as_json:
         _print_columns(recipe, table.num_rows)
@@ -75,7 +79,8 @@ def fit(
     model = TabularModel(classifier, recipe, facts)
     model.save(output)
     if report is not None:
-        write_table_report(report, model, X_test, y_test, test_table)
+        shown = ShownRows(test_table, target, Path(test or train).name, numbers)
+        write_table_report(report, model, X_test, y_test, shown)
     seconds = time.perf_counter() - start
     if as_json:
         columns = [{"name": c.name, "treatment": c.treatment} for c in recipe.columns]
@@ -86,7 +91,7 @@ def fit(
     say(f"\nmodel written to {output}" + (f", report to {report}" if report else "") + f", in {seconds:.0f} s")
 
 
-def write_table_report(path: Path, model: TabularModel, X: Any, y: NDArray[Any], table: Any) -> None:
+def write_table_report(path: Path, model: TabularModel, X: Any, y: NDArray[Any], shown: ShownRows) -> None:
     """The report of a model on labelled rows of a table."""
     from ..report import write_report
 
@@ -106,7 +111,7 @@ def write_table_report(path: Path, model: TabularModel, X: Any, y: NDArray[Any],
         y,
         title=f"How well is {recipe.target} predicted?",
         feature_names=recipe.features,
-        shown=ShownRows(table, recipe.target),
+        shown=shown,
         made=made,
     )
 

@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from .._tables import check_destination, read_table
 from ._options import AcceptNew, Encoding, Format, Json, ModelPath
 from ._plain import Complaints, plainly, put_json, say
-from ._tabular import TabularModel
+from ._tabular import ShownRows, TabularModel
 from .fit import write_table_report
 
 
@@ -26,7 +27,9 @@ def report(
     check_destination(output)
     fitted, rows = TabularModel.load(model), read_table(table, format, encoding)
     X, y = fitted.labelled(rows, table, Complaints(accept_new))
-    write_table_report(output, fitted, X, y, rows)
+    numbers = np.arange(1, rows.num_rows + 1)
+    shown = ShownRows(rows, fitted.table_recipe.target, Path(table).name, numbers)
+    write_table_report(output, fitted, X, y, shown)
     if as_json:
         put_json({"model": model, "table": table, "rows": len(y), "report": str(output)})
     else:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import TableError
-from ._values import Texts, as_number, date_pattern, days_of, kind_of, numbers_of, texts_of
+from ._values import Texts, as_days, as_number, date_pattern, days_of, kind_of, numbers_of, texts_of, unread
 
 Array = NDArray[np.float64]
 # Told of values that cannot be used as they are: column, and a sentence.
@@ -46,6 +46,7 @@ class Number:
 
     def values(self, array: Any, complain: Complain) -> Array:
         """Features (n, k) of a column."""
+        _complain_of("numbers", self.name, unread(array, "number", as_number), complain)
         return _filled(numbers_of(array), self.median, self.missing)
 
 
@@ -83,8 +84,7 @@ class Category:
         columns = [place.get(text, elsewhere) for text in texts.distinct]
         unknown = [text for text, column in zip(texts.distinct, columns, strict=True) if column < 0]
         if unknown:
-            shown = ", ".join(repr(text) for text in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-            complain("new categories", f"column {self.name!r} holds categories the model has not seen: {shown}")
+            complain(self.name, f"column {self.name!r} holds categories the model has not seen: {_some(unknown)}")
         columns.append(len(self.levels) - 1 if self.missing else -1)
         chosen = np.array(columns)[texts.codes]
         out = np.zeros((len(chosen), len(self.levels)))
@@ -116,6 +116,8 @@ class Date:
 
     def values(self, array: Any, complain: Complain) -> Array:
         """Features (n, k) of a column."""
+        strange = unread(array, "date", lambda text: as_days(text, self.pattern))
+        _complain_of("dates like those the model knows", self.name, strange, complain)
         both = _filled(days_of(array, self.pattern), self.median, self.missing)
         return np.column_stack([*(_PARTS[part](both[:, 0]) for part in self.parts), both[:, 1:]])
 
@@ -140,6 +142,15 @@ class Unused:
 
 Column = Number | Category | Date | Unused
 _KINDS: dict[str, Any] = {"number": Number, "category": Category, "date": Date, "unused": Unused}
+
+
+def _complain_of(what: str, name: str, strange: list[str], complain: Complain) -> None:
+    if strange:
+        complain(name, f"column {name!r} holds texts that are not {what}: {_some(strange)}")
+
+
+def _some(texts: list[str]) -> str:
+    return ", ".join(repr(text) for text in texts[:3]) + (", ..." if len(texts) > 3 else "")
 
 
 def _filled(values: Array, median: float, missing: bool) -> Array:

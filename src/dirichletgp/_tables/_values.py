@@ -94,6 +94,11 @@ def numbers_of(array: Any) -> Array:
     return texts_of(array).mapped(as_number)
 
 
+def unread(array: Any, kind: str, read: Callable[[str], float]) -> list[str]:
+    """The distinct texts of a column that stand for something and cannot be read; none in a column of that kind."""
+    return [] if kind_of(array) == kind else [text for text in texts_of(array).distinct if np.isnan(read(text))]
+
+
 def as_number(text: str) -> float:
     """A text as a number, NaN if it is not one."""
     try:

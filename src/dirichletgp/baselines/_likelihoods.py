@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Curvature = Callable[[Array], Array]
 
-# 32 nodes: E[log p] is right to 2e-7 at a latent variance of 4, to 2e-4 at 16, to 0.02 at 100 and to 0.15 (less than one
-# percent of it) at 400. So wide are latents far from all rows only, or those of rows that are told apart with ease.
+# 32 nodes: E[log p] is right to 2e-7 at a latent variance of 4, to 2e-4 at 16, to 0.02 at 100 and to 0.15 (less than
+# one percent of it) at 400. So wide are latents far from all rows only, or those of rows told apart with ease.
 _NODES, _WEIGHTS = hermgauss(32)
 _NODES, _WEIGHTS = np.sqrt(2.0) * _NODES, _WEIGHTS / np.sqrt(np.pi)
 _SMALLEST_VARIANCE = 1e-12

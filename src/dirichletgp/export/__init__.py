@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._classifier import DirichletGPClassifier
 from ._latent import add_latent
 from ._probabilities import add_probabilities
 from ._scaling import add_scaling
@@ -54,6 +55,11 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
         from ._graph import Graph
     except ImportError as error:
         raise ImportError("export needs onnx; install it with: pip install onnx") from error
+    if not isinstance(classifier, DirichletGPClassifier):
+        raise TypeError(
+            f"to_onnx takes a fitted DirichletGPClassifier, got {type(classifier).__name__}; of a pipeline or a search "
+            "pass the classifier itself, and give the graph rows that the steps before it have prepared."
+        )
     check_is_fitted(classifier)
     n_classes, n_points = len(classifier.classes_), len(classifier._model.points)
     size = 8 * (n_classes + 1) * n_points**2

@@ -5,17 +5,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._kernels import Kernel
 from ..metrics._inputs import Array
 from ._canvas import CURVE_COLOUR, one_axes
 from ._fitted import innermost, needs
 
+_MOST_POINTS = 300
+
 
 def feature_relevance(classifier: Any) -> Array:
-    """Share of each feature in what the model sees as the distance between two rows.
+    """Share of each feature in how the model tells rows apart.
 
-    The kernel measures squared distance as the sum over features of (difference / lengthscale)^2; the expected term of
-    a feature is proportional to (spread / lengthscale)^2, with the spread of the scaled inducing points. A feature of
-    share 0 could be left out.
+    The measure of a feature is what it alone takes away from the correlation of two rows, 1 - k(difference /
+    lengthscale), on average over pairs of inducing points: between 0 and 1, so that a feature which is the same for
+    nearly all rows counts little however short its lengthscale. A feature of share 0 could be left out.
 
     Parameters
     ----------
@@ -36,9 +39,13 @@ def feature_relevance(classifier: Any) -> Array:
     >>> bool(feature_relevance(classifier)[0] > 0.9)
     True
     """
-    points = classifier._model.points
-    lengthscale = np.broadcast_to(np.asarray(classifier.lengthscale_, dtype=np.float64), points.shape[1])
-    share = np.square(points.std(axis=0) / lengthscale)
+    model = classifier._model
+    points = model.points[:: -(-len(model.points) // _MOST_POINTS)]
+    share = np.empty(points.shape[1])
+    for j, lengthscale in enumerate(model.kernel.lengthscale):
+        alone = Kernel(model.kernel.family, np.array([lengthscale]), 1.0)
+        column = np.ascontiguousarray(points[:, j, None])
+        share[j] = max(0.0, 1.0 - alone.values(column, column).mean())
     return share / share.sum() if share.sum() > 0 else np.full(len(share), 1.0 / len(share))
 
 
@@ -140,5 +147,5 @@ class FeatureRelevanceDisplay:
         self.bars_ = self.ax_.barh(np.arange(len(shown)), self.relevance[shown], color=CURVE_COLOUR, height=0.7)
         self.ax_.set_yticks(np.arange(len(shown)), [str(name) for name in self.feature_names[shown]])
         self.ax_.invert_yaxis()
-        self.ax_.set_xlabel("Share of the distance between rows")
+        self.ax_.set_xlabel("Share in telling rows apart")
         return self

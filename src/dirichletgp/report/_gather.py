@@ -84,6 +84,7 @@ def gather(
     if feature_names is None:
         feature_names = getattr(classifier, "feature_names_in_", None)
     relevance = _relevance(classifier, feature_names)
+    shown = X if shown is None else shown
     return ReportNumbers(
         title=title,
         created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -101,8 +102,8 @@ def gather(
         classwise=[_class_curve(judged, c, labels) for c in range(len(labels))],
         confusion=confusion_matrix(codes, prob.argmax(axis=1), labels=range(len(labels))).tolist(),
         rejection=_rejection(codes, prob),
-        rows=notable_rows(judged, X if shown is None else shown, labels, [entry["name"] for entry in relevance]),
-        uncertainty=uncertainty_sample(judged, rng),
+        rows=notable_rows(judged, shown, labels, [entry["name"] for entry in relevance]),
+        uncertainty=uncertainty_sample(judged, shown, rng),
         relevance=relevance,
         history=list(getattr(classifier, "history_", [])),
         made=how_it_was_made(classifier, made),

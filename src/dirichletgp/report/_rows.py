@@ -63,7 +63,7 @@ def notable_rows(judged: Judged, shown: Any, labels: list[str], preferred: list[
     entries = {
         kind: [_entry(judged, int(place), shown, places, labels) for place in chosen] for kind, chosen in lists.items()
     }
-    return {"columns": names, **entries}
+    return {"columns": names, "source": getattr(shown, "source", None), **entries}
 
 
 def _columns(shown: Any, preferred: list[str]) -> tuple[list[str], list[int]]:
@@ -88,7 +88,7 @@ def _entry(judged: Judged, place: int, shown: Any, places: list[int], labels: li
     row = shown.iloc[number] if hasattr(shown, "iloc") else shown[number]
     values = row.to_list() if hasattr(row, "to_list") else (list(row.row(0)) if hasattr(row, "row") else list(row))
     entry: dict[str, Any] = {
-        "row": number + 1,
+        "row": _number(shown, number),
         "true": labels[int(judged.codes[place])],
         "predicted": labels[best],
         "confidence": float(judged.prob[place, best]),
@@ -101,8 +101,13 @@ def _entry(judged: Judged, place: int, shown: Any, places: list[int], labels: li
     return entry
 
 
+def _number(shown: Any, place: int) -> int:
+    """The number of a row where it comes from, if that is known; counted from one."""
+    return int(shown.numbers[place]) if hasattr(shown, "numbers") else place + 1
+
+
 def _text(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)) or str(value) in ("NaT", "<NA>"):
+    if value is None or (isinstance(value, float) and np.isnan(value)) or str(value).strip() in ("", "NaT", "<NA>"):
         return "\u2013"
     if isinstance(value, float | np.floating):
         return f"{float(value):.4g}"
@@ -110,7 +115,7 @@ def _text(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
-def uncertainty_sample(judged: Judged, rng: np.random.Generator) -> dict[str, Any] | None:
+def uncertainty_sample(judged: Judged, shown: Any, rng: np.random.Generator) -> dict[str, Any] | None:
     """Some rows with both uncertainties, and shares of all; None if the model does not tell them apart."""
     if judged.uncertainty is None:
         return None
@@ -122,7 +127,7 @@ def uncertainty_sample(judged: Judged, rng: np.random.Generator) -> dict[str, An
     unsure = judged.prob.max(axis=1) < _SURE
     mainly_epistemic = unsure & (epistemic > aleatoric)
     points = [
-        [float(aleatoric[i]), float(epistemic[i]), bool(judged.correct[i]), int(judged.numbers[i]) + 1]
+        [float(aleatoric[i]), float(epistemic[i]), bool(judged.correct[i]), _number(shown, int(judged.numbers[i]))]
         for i in chosen.tolist()
     ]
     return {

@@ -296,7 +296,9 @@ def _learned_category(name: str, texts: Texts) -> Column:
     if len(counts) == 1 and not missing:
         return Unused(name, f"always {texts.distinct[0]!r}")
     if len(counts) > max(MOST_CATEGORIES, _MOST_LIKE_NAMES * counts.sum()):
-        return Unused(name, f"{len(counts):,} different texts, nearly one per row")
+        plain = "".join(mark for mark in texts.distinct[0] if mark not in "$€£¥%, '")
+        hint = "; as plain numbers they could be used" if not np.isnan(as_number(plain)) else ""
+        return Unused(name, f"{len(counts):,} different texts, nearly one per row, such as {texts.distinct[0]!r}{hint}")
     order = np.argsort(-counts, kind="stable")
     kept = order[:MOST_CATEGORIES]
     # A category seen a few times cannot be learned on its own; put together the rare ones stand for all that is rare.

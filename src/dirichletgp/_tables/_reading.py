@@ -27,6 +27,12 @@ _FORMATS = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
+_NOT_CSV = {
+    b"PAR1": "--format parquet",
+    b"ARROW1": "--format arrow",
+    b"\xff\xfe": "--encoding utf-16",
+    b"\xfe\xff": "--encoding utf-16",
+}
 _HEADER_BYTES = 4_000_000
 _BLOCK_BYTES = 4_000_000
 _BATCH_ROWS = 8_192
@@ -151,8 +157,12 @@ def _csv_batches(source: _Rejoined, path: str, name: str, encoding: str) -> Batc
     header = source.look(_HEADER_BYTES, b"\n").split(b"\n", 1)[0]
     if not header.strip():
         raise TableError(f"{name} is empty" if not header else f"{name} has an empty first line, not names of columns")
+    plain = encoding.lower() in ("utf-8", "utf8")
+    for start, advice in _NOT_CSV.items():
+        if header.startswith(start) and plain:
+            raise TableError(f"{name} is not CSV in UTF-8; pass {advice}")
     try:
-        line = header.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding).rstrip("\r")
+        line = header.decode("utf-8-sig" if plain else encoding).rstrip("\r")
     except UnicodeDecodeError:
         raise _not_text(name) from None
     delimiter = max(",;\t|", key=line.count)

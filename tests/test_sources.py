@@ -159,7 +159,7 @@ def test_labels_of_every_type(data, kind):
     codes = (y == "low").astype(int)
     columns = {
         "string": lambda: pa.array(y),
-        "large_string": lambda: pa.array(y, pa.large_string()),
+        "large_string": lambda: pa.array(y.tolist(), pa.large_string()),
         "dictionary": lambda: pa.array(y).dictionary_encode(),
         "dictionary of ints": lambda: pa.array(codes + 7).dictionary_encode(),
     }

@@ -92,7 +92,7 @@ def _numbers(entry: Entry, lines: IO[str]) -> Table:
     content = (line for line in lines if line.strip() and not line.startswith(("@", "%")))  # "@": the header of ARFF
     if entry.label == "counts":
         counts = [int(word) for word in next(content, "").split()]
-        X = np.loadtxt(content, delimiter=entry.delimiter, ndmin=2, comments=None)
+        X = np.loadtxt(content, delimiter=entry.delimiter, ndmin=2, comments=None, encoding=None)
         return X, np.repeat(np.arange(len(counts)), counts)
     column = 0 if entry.label == "first" else entry.n_features
     converters: dict[int | str, Any] = {}
@@ -100,7 +100,8 @@ def _numbers(entry: Entry, lines: IO[str]) -> Table:
         converters[column] = lambda text: ord(text.strip())
     if entry.name == "mocap":
         converters = dict.fromkeys(range(1, entry.n_features + 1), _or_missing)
-    table = np.loadtxt(content, delimiter=entry.delimiter, converters=converters or None, ndmin=2, comments=None)
+    options: dict[str, Any] = {"ndmin": 2, "comments": None, "encoding": None}  # converters get texts, in NumPy 1 too
+    table = np.loadtxt(content, delimiter=entry.delimiter, converters=converters or None, **options)
     if table.shape[1] <= column:
         raise ValueError(f"it has {table.shape[1]} columns")
     return np.delete(table, column, axis=1), np.unique(table[:, column], return_inverse=True)[1]

@@ -9,11 +9,12 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ._archive import Archive, ModelFileError, read_archive, write_archive
+from ._encoding import random_state_decoded, random_state_encoded
 from ._kernels import Kernel
 from ._model import packed_grams, unpacked_grams
 from ._statistics import ClassStatistics
@@ -110,17 +111,13 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
     def _keep_random_state(self, name: str, rng: np.random.RandomState) -> None:
-        _, keys, *rest = cast(tuple[Any, ...], rng.get_state(legacy=True))
-        self._content[name] = rest
-        self._arrays[f"{name}/random_state"] = keys
+        self._arrays[f"{name}/random_state"], self._content[name] = random_state_encoded(rng)
 
     def _random_state(self, name: str) -> np.random.RandomState:
         try:
-            rng = np.random.RandomState()
-            rng.set_state(("MT19937", self._arrays[f"{name}/random_state"], *self._content[name]))
+            return random_state_decoded(self._arrays[f"{name}/random_state"], self._content[name])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"checkpoint={str(self.path)!r} is not one that a fit wrote.") from error
-        return rng
 
     def _write(self) -> None:
         write_archive(self.path, _KIND, Archive(self._content, self._arrays))

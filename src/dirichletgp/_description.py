@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from ._archive import Archive
 from ._encoding import (
+    Arrays,
     decoded,
     encoded,
     expect,
@@ -26,7 +26,6 @@ from ._saved_scalers import scaler_described, scaler_restored
 from ._statistics import ClassStatistics
 from ._warm_up import WarmUp
 
-Arrays = dict[str, NDArray[Any]]
 Classifier = TypeVar("Classifier", bound=BaseEstimator)
 
 

@@ -26,8 +26,7 @@ def encoded(name: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, Mapping):
         return {"pairs": [[encoded(name, part, arrays) for part in pair] for pair in value.items()]}
     if isinstance(value, np.random.RandomState):
-        _, keys, *rest = cast(tuple[Any, ...], value.get_state(legacy=True))
-        arrays[f"parameters/{name}"] = np.asarray(keys)
+        arrays[f"parameters/{name}"], rest = random_state_encoded(value)
         return {"random_state": f"parameters/{name}", "rest": rest}
     try:
         arrays[f"parameters/{name}"] = np.asarray(value, dtype=np.float64)
@@ -43,10 +42,21 @@ def decoded(value: Any, arrays: Arrays) -> Any:
     if "pairs" in value:
         return dict(value["pairs"])
     if "random_state" in value:
-        state = np.random.RandomState()
-        state.set_state(("MT19937", arrays[value["random_state"]], *value["rest"]))
-        return state
+        return random_state_decoded(arrays[value["random_state"]], value["rest"])
     return arrays[value["array"]]
+
+
+def random_state_encoded(rng: np.random.RandomState) -> tuple[NDArray[Any], list[Any]]:
+    """The keys of a random state, and the rest of it as JSON."""
+    _, keys, *rest = cast(tuple[Any, ...], rng.get_state(legacy=True))
+    return np.asarray(keys), rest
+
+
+def random_state_decoded(keys: NDArray[Any], rest: list[Any]) -> np.random.RandomState:
+    """The random state that was encoded."""
+    rng = np.random.RandomState()
+    rng.set_state(("MT19937", keys, *rest))
+    return rng
 
 
 # Class labels: numbers as an array, strings as JSON.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from ._inducing import INDUCING
 from ._kernels import KERNELS
 
 Array = NDArray[np.float64]
+Default = TypeVar("Default")
 
 LABEL_TRANSFORMS = ("learned", "dirichlet")
 ALPHA_RULES = ("auto", "training")
@@ -43,17 +44,16 @@ class Settings(KernelSettings):
 
 def check_kernel_settings(estimator: Any, n_features: int, default_points: int) -> KernelSettings:
     """The parameters that all estimators have, for `n_features` scaled features."""
-    n_inducing, n_subsample = estimator.n_inducing, estimator.n_subsample
     return KernelSettings(
         family=choice("kernel", estimator.kernel, KERNELS),
         ard=bool(estimator.ard),
         lengthscale=_lengthscale(estimator.lengthscale, n_features, estimator.ard),
         variance=None if estimator.variance is None else positive("variance", estimator.variance),
-        n_inducing=default_points if n_inducing is None else count("n_inducing", n_inducing, smallest=1),
+        n_inducing=_count_or("n_inducing", estimator.n_inducing, default_points),
         inducing=_inducing(estimator.inducing),
         optimize_inducing=bool(estimator.optimize_inducing),
         max_iter=count("max_iter", estimator.max_iter, smallest=0),
-        n_subsample=None if n_subsample is None else count("n_subsample", n_subsample, smallest=1),
+        n_subsample=rows_to_learn_from(estimator),
     )
 
 
@@ -76,7 +76,16 @@ def points_wanted(estimator: Any, default: int) -> int:
     inducing = _inducing(estimator.inducing)
     if not isinstance(inducing, str):
         return len(inducing)
-    return default if estimator.n_inducing is None else count("n_inducing", estimator.n_inducing, smallest=1)
+    return _count_or("n_inducing", estimator.n_inducing, default)
+
+
+def rows_to_learn_from(estimator: Any) -> int | None:
+    """The `n_subsample` of an estimator, checked."""
+    return _count_or("n_subsample", estimator.n_subsample, None)
+
+
+def _count_or(name: str, value: Any, default: Default) -> int | Default:
+    return default if value is None else count(name, value, smallest=1)
 
 
 def count(name: str, value: Any, smallest: int) -> int:

@@ -3,13 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from ._encoding import expect, floats
+from ._encoding import Arrays, expect, floats
 from ._scaling import SCALERS, NormalScores
-
-Arrays = dict[str, NDArray[Any]]
 
 _STANDARD = ("mean_", "var_", "scale_", "n_samples_seen_")
 _MINMAX = ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_")

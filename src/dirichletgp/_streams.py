@@ -18,7 +18,7 @@ from ._blocks import ArrayRows
 from ._estimator import InducingPointClassifier
 from ._forgetting import without
 from ._model import Model
-from ._parameters import class_factors, class_prior, count, default_points, points_wanted, sample_weights
+from ._parameters import class_factors, class_prior, default_points, points_wanted, rows_to_learn_from, sample_weights
 from ._progress import Progress
 from ._scaling import same_scaling, scaling_function
 from ._statistics import ClassStatistics
@@ -263,8 +263,7 @@ class Stream(InducingPointClassifier):
 
     def _rows_to_settle(self) -> int:
         n_points = points_wanted(self, default_points(len(self.classes_)))
-        n_subsample = None if self.n_subsample is None else count("n_subsample", self.n_subsample, smallest=1)
-        return warm_up_rows(n_subsample, n_points)
+        return warm_up_rows(rows_to_learn_from(self), n_points)
 
     def _train_on(self, rows: NDArray[Any], codes: Integers, weights: Array | None, **start: Any) -> None:
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)

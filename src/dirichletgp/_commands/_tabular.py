@@ -91,12 +91,13 @@ class ShownRows:
         The target.
     source : str
         Where the table comes from.
-    numbers : ndarray of shape (n,)
-        Which rows of the source these are, counted from one.
+    numbers : ndarray of shape (n,), default=None
+        Which rows of the source these are, counted from one; None: all of them.
     """
 
-    def __init__(self, table: Any, leave_out: str, source: str, numbers: NDArray[np.intp]):
-        self.source, self.numbers = source, numbers
+    def __init__(self, table: Any, leave_out: str, source: str, numbers: NDArray[np.intp] | None = None):
+        self.source = source
+        self.numbers = np.arange(1, table.num_rows + 1) if numbers is None else numbers
         self.columns = [name for name in table.column_names if name != leave_out]
         self._table = table
 

@@ -63,7 +63,7 @@ def fit(
         table, labels = table.take(kept), labels[kept]
     else:
         test_table, where = read_table(test, None, encoding), f"of {test}"
-        numbers = np.arange(1, test_table.num_rows + 1)
+        numbers = None
     recipe = learn_recipe(table, target, tuple(drop or ()))
     if not as_json:
         _print_columns(recipe, table.num_rows)

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from .._tables import check_destination, read_table
@@ -27,9 +26,7 @@ def report(
     check_destination(output)
     fitted, rows = TabularModel.load(model), read_table(table, format, encoding)
     X, y = fitted.labelled(rows, table, Complaints(accept_new))
-    numbers = np.arange(1, rows.num_rows + 1)
-    shown = ShownRows(rows, fitted.table_recipe.target, Path(table).name, numbers)
-    write_table_report(output, fitted, X, y, shown)
+    write_table_report(output, fitted, X, y, ShownRows(rows, fitted.table_recipe.target, Path(table).name))
     if as_json:
         put_json({"model": model, "table": table, "rows": len(y), "report": str(output)})
     else:

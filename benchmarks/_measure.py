@@ -8,10 +8,10 @@ from _data import split
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import MinMaxScaler
 
-from dirichletgp._blocks import ArrayRows
-from dirichletgp._kernels import Kernel
-from dirichletgp._labels import LabelTransform
-from dirichletgp._objective import DirichletObjective
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.labels import LabelTransform
+from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.training.objective import DirichletObjective
 
 JITTER = 1e-6
 PAUSE = 0.25

@@ -15,12 +15,12 @@ import numpy as np
 from _measure import say_where
 from scipy.optimize import nnls
 
-from dirichletgp._blocks import ArrayRows
-from dirichletgp._kernels import Kernel
-from dirichletgp._posterior import make_basis
-from dirichletgp._scaling import NormalScores
-from dirichletgp._statistics import ClassStatistics
-from dirichletgp._workers import Workers
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.rows.scaling import NormalScores
 
 TERMS = ("1", "D", "M", "M D", "M^2")
 

@@ -19,12 +19,12 @@ from scipy.optimize import minimize
 from sklearn.preprocessing import MinMaxScaler
 
 from dirichletgp import DirichletGPClassifier, VariationalGPClassifier
-from dirichletgp._kernels import Kernel
-from dirichletgp._posterior import make_basis
-from dirichletgp._workers import Workers
-from dirichletgp.baselines._belief import Belief
-from dirichletgp.baselines._inference import Chunk, Inference
-from dirichletgp.baselines._likelihoods import Bernoulli
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.threads import Workers
+from dirichletgp.baselines.variational.belief import Belief
+from dirichletgp.baselines.variational.inference import Chunk, Inference
+from dirichletgp.baselines.variational.likelihoods import Bernoulli
 from dirichletgp.metrics import error_rate, mean_negative_log_likelihood
 
 ALPHA = {"eeg": 0.01, "htru2": 0.01, "magic": 0.01, "letter": 0.001}

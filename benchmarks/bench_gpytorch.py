@@ -22,8 +22,8 @@ from _measure import PAUSE, by_turns, letter, objective_of, ratio, say_where
 from scipy.optimize import minimize
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp._kernels import Kernel
-from dirichletgp._workers import Workers
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.threads import Workers
 from dirichletgp.metrics import error_rate, mean_negative_log_likelihood
 
 try:

@@ -12,8 +12,8 @@ import numpy as np
 from _measure import JITTER, PAUSE, by_turns, letter, objective_of, ratio, say_where
 from per_class import PerClassBound
 
-from dirichletgp._kernels import Kernel
-from dirichletgp._workers import Workers
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.threads import Workers
 
 ALPHA = 0.001
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dirichletgp._blocks import ArrayRows
-from dirichletgp._kernels import Kernel
-from dirichletgp._labels import LabelTransform
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.labels import LabelTransform
+from dirichletgp._gp.rows.in_memory import ArrayRows
 
 
 def problem(n_classes, n=60, n_features=3, n_points=9, weighted=False, family="rbf", alpha=0.01, seed=0):

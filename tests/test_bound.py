@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import referee
 
-from dirichletgp._bound import collapsed_bound
-from dirichletgp._kernels import KERNELS
-from dirichletgp._labels import LabelTransform
-from dirichletgp._objective import DirichletObjective
-from dirichletgp._posterior import Posterior, make_basis
-from dirichletgp._statistics import ClassStatistics
+from dirichletgp._gp.core.bound import collapsed_bound
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.labels import LabelTransform
+from dirichletgp._gp.core.posterior import Posterior, make_basis
+from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.training.objective import DirichletObjective
 
 CLASSES = [2, 3, 12]
 
@@ -77,7 +77,7 @@ def test_bound_from_whitened_statistics_is_the_same(n_classes, workers):
 
 
 def test_the_number_of_threads_does_not_change_a_bit():
-    from dirichletgp._workers import Workers
+    from dirichletgp._gp.core.threads import Workers
 
     p = referee.problem(3, n=5000, n_points=50)
     results = []

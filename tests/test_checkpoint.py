@@ -13,8 +13,8 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import FunctionTransformer
 
 from dirichletgp import DirichletGPClassifier, _checkpoint, _full_pass
-from dirichletgp._archive import ModelFileError, read_archive
-from dirichletgp._statistics import ClassStatistics
+from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp.persistence.archive import ModelFileError, read_archive
 
 SCRIPT = """
 import sys
@@ -40,8 +40,8 @@ def data():
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("dirichletgp._sources._MOST_ROWS", 256)
-    monkeypatch.setattr("dirichletgp._sources._FEWEST_ROWS", 256)
+    monkeypatch.setattr("dirichletgp._gp.rows.chunks._MOST_ROWS", 256)
+    monkeypatch.setattr("dirichletgp._gp.rows.chunks._FEWEST_ROWS", 256)
     monkeypatch.setattr(_checkpoint, "_SECONDS", 0.0)
     monkeypatch.setattr(_checkpoint, "_SHARE", 1e9)
 
@@ -171,7 +171,7 @@ def test_what_is_not_a_checkpoint_is_refused(data, tmp_path):
 
 
 def test_progress_shows_speed_and_time_left(data, tmp_path, small_chunks, monkeypatch, capsys):
-    monkeypatch.setattr("dirichletgp._progress._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("dirichletgp._gp.training.progress._SECONDS_BETWEEN_LINES", 0.0)
     quick(verbose=1).fit(*data, checkpoint=tmp_path / "fit.ckpt")
     printed = capsys.readouterr().out
     assert "rows/s" in printed

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier, _schedule, _training
-from dirichletgp._kernels import KERNELS
-from dirichletgp._parameters import default_points
-from dirichletgp._workers import effective_threads
+from dirichletgp._gp.core.arguments import default_points
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.threads import effective_threads
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_the_papers_rule_for_alpha_is_available(moons):
 
 
 def _label_alphas():
-    from dirichletgp._label_search import ALPHAS
+    from dirichletgp._gp.training.label_search import ALPHAS
 
     return ALPHAS
 

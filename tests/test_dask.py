@@ -110,7 +110,7 @@ def test_predictions_are_lazy(data, in_memory):
 
 def test_a_large_collection_is_learned_from_its_sample(data, monkeypatch):
     monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
-    monkeypatch.setattr("dirichletgp._source_fit.POOL_ROWS", 500)
+    monkeypatch.setattr("dirichletgp._gp.source_fit.POOL_ROWS", 500)
     X, y = data
     classifier = quick().fit(*collections(X, y))
     np.testing.assert_array_equal(classifier.class_count_, np.bincount(y))
@@ -119,7 +119,7 @@ def test_a_large_collection_is_learned_from_its_sample(data, monkeypatch):
 
 def test_the_kernel_can_be_learned_from_all_rows_where_they_are(data, in_memory, monkeypatch):
     monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
-    monkeypatch.setattr("dirichletgp._source_fit.POOL_ROWS", 500)
+    monkeypatch.setattr("dirichletgp._gp.source_fit.POOL_ROWS", 500)
     X, y = data
     given = {"inducing": X[:30], "scaler": None, "lengthscale": 2.0, "variance": 4.0, "n_subsample": N}
     for class_weight in (None, {0: 2.0}):

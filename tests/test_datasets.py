@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from dirichletgp.datasets import DatasetError, _catalogue, _download, _load, dataset_names, load_dataset
-from dirichletgp.datasets._catalogue import CATALOGUE, Entry
-from dirichletgp.datasets._download import download
-from dirichletgp.datasets._fingerprint import canonical_order, fingerprint
-from dirichletgp.datasets._source import parse
+from dirichletgp.datasets.catalogue import CATALOGUE, Entry
+from dirichletgp.datasets.download import download
+from dirichletgp.datasets.fingerprint import canonical_order, fingerprint
+from dirichletgp.datasets.parsing import parse
 
 ROWS = "".join(f"{i},{i * 0.5},{i % 2}\n" for i in range(10))
 

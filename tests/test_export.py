@@ -94,7 +94,7 @@ def test_what_cannot_be_exported_is_named(monkeypatch):
     monkeypatch.setattr("dirichletgp.export._MOST_BYTES", 1000)
     with pytest.raises(ValueError, match="fit it with a smaller n_inducing than 10"):
         to_onnx(classifier)
-    monkeypatch.delitem(sys.modules, "dirichletgp.export._graph", raising=False)
+    monkeypatch.delitem(sys.modules, "dirichletgp.export.graph", raising=False)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match="pip install onnx"):
         to_onnx(classifier)

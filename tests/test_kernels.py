@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import referee
 
-from dirichletgp._kernels import KERNELS, Kernel
+from dirichletgp._gp.core.kernels import KERNELS, Kernel
 
 
 @pytest.mark.parametrize("family", KERNELS)

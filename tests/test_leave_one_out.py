@@ -6,12 +6,12 @@ import referee
 from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier, LabelTransform
-from dirichletgp._label_search import LabelSearch
-from dirichletgp._leave_one_out import leave_one_out_latent
-from dirichletgp._model import Model
-from dirichletgp._posterior import make_basis
-from dirichletgp._probabilities import class_probabilities, log_probability_of
-from dirichletgp._statistics import ClassStatistics
+from dirichletgp._gp.core.leave_one_out import leave_one_out_latent
+from dirichletgp._gp.core.model import Model
+from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.probabilities.softmax import class_probabilities, log_probability_of
+from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.training.label_search import LabelSearch
 
 
 def statistics_of(p, positions, workers):

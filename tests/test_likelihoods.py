@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, log_softmax, ndtr
 
-from dirichletgp.baselines._likelihoods import Bernoulli, RobustMax, Softmax
+from dirichletgp.baselines.variational.likelihoods import Bernoulli, RobustMax, Softmax
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dirichletgp import _linalg
+from dirichletgp._gp.core import linalg as _linalg
 
 
 @pytest.fixture(params=[1, 5, 64, 130])

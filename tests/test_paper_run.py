@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from dirichletgp.paper import ARTEFACTS, Plan, alpha, results, run_paper
-from dirichletgp.paper import _run as run
-from dirichletgp.paper._methods import METHODS, estimator
+from dirichletgp.paper import ARTEFACTS, Plan, alpha, results, run, run_paper
+from dirichletgp.paper.methods import METHODS, estimator
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("typer")

@@ -6,14 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from dirichletgp._replacing import write_atomically
 from dirichletgp.metrics import reliability_curve
-from dirichletgp.paper._code import _meaning
-from dirichletgp.paper._docs import write_docs
-from dirichletgp.paper._evaluation import _as_counts, pooled_curve
-from dirichletgp.paper._section import Table
-from dirichletgp.paper._store import Store
-from dirichletgp.paper._task import Task, duration, run_tasks, without_repetition
+from dirichletgp.paper.docs import write_docs
+from dirichletgp.paper.evaluation import _as_counts, pooled_curve
+from dirichletgp.paper.fingerprint import _meaning
+from dirichletgp.paper.section import Table
+from dirichletgp.paper.store import Store
+from dirichletgp.paper.task import Task, duration, run_tasks, without_repetition
+from dirichletgp.persistence.atomic_write import write_atomically
 
 SETTINGS = {"dataset": "magic", "method": "gpd", "split": 0, "alpha": 0.01}
 
@@ -27,7 +27,7 @@ def test_a_result_is_found_by_all_of_its_settings(tmp_path):
 
 def test_results_of_other_code_are_not_found(tmp_path, monkeypatch):
     Store(tmp_path).put("evaluation", SETTINGS, {"error": 0.1}, 2.0)
-    monkeypatch.setattr("dirichletgp.paper._store.code_fingerprint", lambda kind: "other")
+    monkeypatch.setattr("dirichletgp.paper.store.code_fingerprint", lambda kind: "other")
     assert Store(tmp_path).get("evaluation", SETTINGS) is None
 
 

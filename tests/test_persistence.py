@@ -14,8 +14,8 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier, _archive, persistence
-from dirichletgp._archive import Archive, read_archive, write_archive
 from dirichletgp.persistence import ModelFileError
+from dirichletgp.persistence.archive import Archive, read_archive, write_archive
 
 LABELS = {
     "ints": np.array([-3, 7, 11]),

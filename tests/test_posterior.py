@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import referee
 
-from dirichletgp._kernels import KERNELS
-from dirichletgp._model import Model
-from dirichletgp._posterior import Posterior, make_basis
-from dirichletgp._statistics import ClassStatistics
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.model import Model
+from dirichletgp._gp.core.posterior import Posterior, make_basis
+from dirichletgp._gp.core.statistics import ClassStatistics
 
 
 def model_of(p, workers):

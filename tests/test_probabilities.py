@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.special import entr, logsumexp, ndtr, softmax
 
-from dirichletgp._gumbel import STEP, log_intensity
-from dirichletgp._probabilities import (
+from dirichletgp._gp.core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
     log_probability_of,
@@ -18,6 +17,7 @@ from dirichletgp._probabilities import (
     sample_probabilities,
     uncertainty,
 )
+from dirichletgp._gp.core.probabilities.table import STEP, log_intensity
 
 # --- Referees ------------------------------------------------------------------------------------
 

@@ -6,11 +6,11 @@ import referee
 from sklearn.datasets import make_classification
 
 from dirichletgp import GPRegressionClassifier
-from dirichletgp._kernel_search import State
-from dirichletgp._posterior import make_basis
-from dirichletgp._statistics import ClassStatistics
-from dirichletgp.baselines._label_bound import LabelObjective
-from dirichletgp.baselines._label_model import LabelModel
+from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.training.kernel_search import State
+from dirichletgp.baselines.label_regression.bound import LabelObjective
+from dirichletgp.baselines.label_regression.model import LabelModel
 from dirichletgp.metrics import mean_negative_log_likelihood
 
 

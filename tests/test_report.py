@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from dirichletgp import DirichletGPClassifier
 from dirichletgp.metrics import error_rate, expected_calibration_error, mean_negative_log_likelihood
 from dirichletgp.report import gather, render, write_report
-from dirichletgp.report._bootstrap import expected_error_if_calibrated
+from dirichletgp.report.bootstrap import expected_error_if_calibrated
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 
@@ -146,7 +146,7 @@ def test_a_pipeline_of_any_classifier_gets_the_sections_it_can_fill(two):
 
 
 def test_very_many_rows_are_examined_by_a_sample(two, monkeypatch):
-    monkeypatch.setattr("dirichletgp.report._gather.MOST_EXAMINED", 100)
+    monkeypatch.setattr("dirichletgp.report.gathering.MOST_EXAMINED", 100)
     numbers = gather(*two)
     assert numbers.uncertainty["examined"] == 100
     assert np.sum(numbers.confusion) == len(two[2])

@@ -5,10 +5,10 @@ import pytest
 from sklearn.datasets import make_classification
 
 from dirichletgp import NystromRidgeClassifier
-from dirichletgp._blocks import ArrayRows
-from dirichletgp._kernels import Kernel
-from dirichletgp._posterior import make_basis
-from dirichletgp.baselines._ridge import _fold_of_each_row, _Folds
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp.baselines.label_regression.ridge import _fold_of_each_row, _Folds
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, rankdata
 
-from dirichletgp._scaling import NormalScores, fit_scaler, make_scaler
+from dirichletgp._gp.rows.scaling import NormalScores, fit_scaler, make_scaler
 
 
 def test_scores_are_normal_quantiles_of_mid_ranks():

@@ -3,7 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dirichletgp import DirichletGPClassifier, GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier
-from dirichletgp._scaling import NormalScores
+from dirichletgp._gp.rows.scaling import NormalScores
 
 
 @parametrize_with_checks(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier, _sources, _survey
-from dirichletgp._sources import ArraySource, Chunk, _ahead, _regrouped, chunks
-from dirichletgp._survey import Survey
+from dirichletgp._gp.rows.chunks import ArraySource, Chunk, _ahead, _regrouped, chunks
+from dirichletgp._gp.rows.sampling import Survey
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.csv as pc  # noqa: E402
@@ -292,7 +292,7 @@ def test_the_sample_is_uniform_and_holds_every_class():
 
 def test_a_large_source_is_learned_from_its_sample(monkeypatch):
     monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 1_000)
-    monkeypatch.setattr("dirichletgp._source_fit.POOL_ROWS", 500)
+    monkeypatch.setattr("dirichletgp._gp.source_fit.POOL_ROWS", 500)
     X, y = make_classification(6_000, D, n_informative=4, n_redundant=0, random_state=1)
     classifier = quick(n_inducing=40).fit(Blocks(X[:5000], y[:5000]))
     whole = quick(n_inducing=40).fit(X[:5000], y[:5000])

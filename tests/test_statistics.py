@@ -6,9 +6,9 @@ import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dirichletgp._blocks import ArrayRows
-from dirichletgp._statistics import ClassStatistics, RowStatistics
-from dirichletgp._workers import Workers
+from dirichletgp._gp.core.statistics import ClassStatistics, RowStatistics
+from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.rows.in_memory import ArrayRows
 
 N_ROWS = 200
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier, _streams
-from dirichletgp._training import Trainer
+from dirichletgp._gp.training.dirichlet import Trainer
 
 N = 900
 

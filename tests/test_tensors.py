@@ -6,18 +6,18 @@ from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp._blocks import ArrayRows
-from dirichletgp._kernels import KERNELS, Kernel
-from dirichletgp._labels import LabelTransform
-from dirichletgp._objective import DirichletObjective
-from dirichletgp._scaling import NormalScores
-from dirichletgp._workers import Workers
+from dirichletgp._gp.core.kernels import KERNELS, Kernel
+from dirichletgp._gp.core.labels import LabelTransform
+from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.rows.scaling import NormalScores
+from dirichletgp._gp.training.objective import DirichletObjective
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("array_api_compat")
 
-from dirichletgp._device import Device  # noqa: E402
-from dirichletgp._tensors import TensorObjective  # noqa: E402
+from dirichletgp._gp.rows.device import Device  # noqa: E402
+from dirichletgp._gp.rows.on_device import TensorObjective  # noqa: E402
 
 N = 800
 

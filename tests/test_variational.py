@@ -12,14 +12,14 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from dirichletgp import VariationalGPClassifier
-from dirichletgp._kernel_search import State
-from dirichletgp._kernels import Kernel
-from dirichletgp._posterior import make_basis
-from dirichletgp._workers import Workers
-from dirichletgp.baselines._belief import Belief
-from dirichletgp.baselines._inference import Chunk, Inference, best_length
-from dirichletgp.baselines._likelihoods import Bernoulli, RobustMax, Softmax
-from dirichletgp.baselines._variational_objective import VariationalObjective
+from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.training.kernel_search import State
+from dirichletgp.baselines.variational.belief import Belief
+from dirichletgp.baselines.variational.inference import Chunk, Inference, best_length
+from dirichletgp.baselines.variational.likelihoods import Bernoulli, RobustMax, Softmax
+from dirichletgp.baselines.variational.objective import VariationalObjective
 
 LIKELIHOODS = [Bernoulli("logit"), Bernoulli("probit"), Softmax(3), RobustMax(3)]
 likelihoods = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=["logit", "probit", "softmax", "robustmax"])
@@ -171,7 +171,7 @@ def test_rows_without_overlap_do_not_make_the_steps_swing(workers, monkeypatch):
     chunk = Chunk(basis.vectors(X), np.digitize(X[:, 0], [-0.5, 0.5]), None)
     task = Inference([chunk], Softmax(3), 2_000.0, workers)
     _, passes = task.settle(Belief.prior(3, 60), 1e-3)
-    monkeypatch.setattr("dirichletgp.baselines._inference.best_length", lambda *_: 1.0)
+    monkeypatch.setattr("dirichletgp.baselines.variational.inference.best_length", lambda *_: 1.0)
     _, swinging = task.settle(Belief.prior(3, 60), 1e-3)
     assert swinging > 1.2 * passes
 

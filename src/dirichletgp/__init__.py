@@ -3,9 +3,9 @@
 `DirichletGPClassifier` is the estimator; `dirichletgp.metrics` and `dirichletgp.plotting` measure and show calibration.
 """
 
-from ._classifier import DirichletGPClassifier
-from ._labels import LabelTransform
-from ._version import __version__
+from ._gp.classifier import DirichletGPClassifier
+from ._gp.core.labels import LabelTransform
+from ._gp.version import __version__
 from .baselines import GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier
 
 __all__ = [

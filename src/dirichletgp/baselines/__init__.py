@@ -1,7 +1,7 @@
 """The rivals of the paper, on the same kernels, blocks and inducing points."""
 
-from ._regression import GPRegressionClassifier
-from ._ridge import NystromRidgeClassifier
-from ._variational import VariationalGPClassifier
+from .label_regression.regression import GPRegressionClassifier
+from .label_regression.ridge import NystromRidgeClassifier
+from .variational.classifier import VariationalGPClassifier
 
 __all__ = ["GPRegressionClassifier", "NystromRidgeClassifier", "VariationalGPClassifier"]

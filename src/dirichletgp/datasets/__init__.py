@@ -1,7 +1,7 @@
 """The nine datasets of the paper by name, from a folder, a cache, an installed package or a download."""
 
-from ._catalogue import dataset_names
-from ._download import DatasetError
-from ._load import load_dataset
+from .catalogue import dataset_names
+from .download import DatasetError
+from .loading import load_dataset
 
 __all__ = ["DatasetError", "dataset_names", "load_dataset"]

@@ -7,10 +7,10 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._classifier import DirichletGPClassifier
-from ._latent import add_latent
-from ._probabilities import add_probabilities
-from ._scaling import add_scaling
+from .._gp.classifier import DirichletGPClassifier
+from .latent import add_latent
+from .probabilities import add_probabilities
+from .scaling import add_scaling
 
 __all__ = ["to_onnx"]
 
@@ -52,7 +52,7 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     True
     """
     try:
-        from ._graph import Graph
+        from .graph import Graph
     except ImportError as error:
         raise ImportError("export needs onnx; install it with: pip install onnx") from error
     if not isinstance(classifier, DirichletGPClassifier):

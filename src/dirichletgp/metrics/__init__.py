@@ -10,8 +10,8 @@ of probabilities of the second label. Sample weights have repeat semantics: a ro
 counts as two rows, a row of weight 0 as none.
 """
 
-from ._curve import ReliabilityCurve, reliability_curve
-from ._scores import (
+from .curve import ReliabilityCurve, reliability_curve
+from .scores import (
     classwise_calibration_error,
     error_rate,
     expected_calibration_error,

@@ -5,7 +5,7 @@ One module per artefact; each has `tasks`, what must be computed, and `render`, 
 dirichletgp.paper.<artefact>` runs one of them, `dirichletgp paper` all.
 """
 
-from ._plan import Plan
-from ._run import ARTEFACTS, run_paper
+from .plan import Plan
+from .run import ARTEFACTS, run_paper
 
 __all__ = ["ARTEFACTS", "Plan", "run_paper"]

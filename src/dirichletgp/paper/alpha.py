@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 from ..metrics import mean_negative_log_likelihood
 from . import results
-from ._methods import estimator, parameters
-from ._plan import Data, Plan
-from ._section import BLACK, BLUE, VERMILION, Section, Table, new_figure
-from ._store import Result
-from ._task import Task
+from .methods import estimator, parameters
+from .plan import Data, Plan
+from .section import BLACK, BLUE, VERMILION, Section, Table, new_figure
+from .store import Result
+from .task import Task
 
 NAME, TITLE = "alpha", "Exploration of alpha_epsilon"
 DATASETS = ("htru2", "magic", "letter", "drive")
@@ -131,6 +131,6 @@ def _figure(curves: dict[str, tuple[Data, dict[float, list[Result]]]]) -> Any:
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

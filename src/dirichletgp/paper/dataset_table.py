@@ -1,9 +1,9 @@
 """The paper's table of datasets, with what was found of each here."""
 
 from ..datasets import dataset_names
-from ._plan import Plan
-from ._section import Section, Table
-from ._task import Task
+from .plan import Plan
+from .section import Section, Table
+from .task import Task
 
 NAME, TITLE = "dataset_table", "Datasets"
 _COLUMNS = ["dataset", "classes", "training rows", "test rows", "features", "inducing points", "alpha", "splits"]
@@ -40,6 +40,6 @@ def render(plan: Plan) -> Section:
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

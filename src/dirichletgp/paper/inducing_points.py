@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from . import results
-from ._evaluation import evaluation
-from ._methods import METHODS
-from ._plan import Data, Plan
-from ._section import Section, Table, new_figure, round_numbers
-from ._store import Result
-from ._task import Task
+from .evaluation import evaluation
+from .methods import METHODS
+from .plan import Data, Plan
+from .section import Section, Table, new_figure, round_numbers
+from .store import Result
+from .task import Task
 
 NAME, TITLE = "inducing_points", "Error against training time"
 # The paper's three, and one more that is complete.
@@ -106,6 +106,6 @@ def _figure(curves: dict[str, tuple[list[tuple[int, list[Result]]], list[Result]
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

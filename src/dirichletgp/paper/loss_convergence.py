@@ -15,11 +15,11 @@ from scipy.special import expit
 
 from .. import DirichletGPClassifier
 from ..baselines import GPRegressionClassifier, VariationalGPClassifier
-from ._methods import METHODS, parameters
-from ._plan import Plan
-from ._section import BLACK, PURPLE, Section, Table, new_figure, round_numbers
-from ._store import Result
-from ._task import Task
+from .methods import METHODS, parameters
+from .plan import Plan
+from .section import BLACK, PURPLE, Section, Table, new_figure, round_numbers
+from .store import Result
+from .task import Task
 
 Array = NDArray[np.float64]
 
@@ -213,6 +213,6 @@ def _figure(found: dict[str, dict[int, dict[str, Array]]]) -> Any:
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from .. import DirichletGPClassifier, LabelTransform
-from ._methods import parameters
-from ._plan import Plan
-from ._section import BLUE, VERMILION, Section, new_figure
-from ._store import Result
-from ._task import Task
+from .methods import parameters
+from .plan import Plan
+from .section import BLUE, VERMILION, Section, new_figure
+from .store import Result
+from .task import Task
 
 NAME, TITLE = "one_dimensional", "Dirichlet regression in one dimension"
 _ALPHA = 0.01
@@ -101,6 +101,6 @@ def _figure(curves: dict[str, Any]) -> Any:
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

@@ -6,12 +6,12 @@ import numpy as np
 
 from ..datasets import dataset_names
 from . import results
-from ._evaluation import LEVEL, pooled_curve
-from ._methods import METHODS
-from ._plan import Data, Plan
-from ._section import Section, Table, new_figure
-from ._store import Result
-from ._task import Task
+from .evaluation import LEVEL, pooled_curve
+from .methods import METHODS
+from .plan import Data, Plan
+from .section import Section, Table, new_figure
+from .store import Result
+from .task import Task
 
 NAME, TITLE = "reliability", "Reliability diagrams"
 # Shares of the rows: bins with fewer are not drawn, or with an open symbol.
@@ -121,6 +121,6 @@ def _multi_figure(multi: list[tuple[Data, dict[str, list[Result]]]]) -> Any:
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

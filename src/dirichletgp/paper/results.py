@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from ..datasets import dataset_names
-from ._evaluation import evaluation
-from ._methods import METHODS, QUICK_POINTS
-from ._plan import Data, Plan
-from ._section import Section, Table, new_figure, round_numbers
-from ._store import Result
-from ._task import Task
+from .evaluation import evaluation
+from .methods import METHODS, QUICK_POINTS
+from .plan import Data, Plan
+from .section import Section, Table, new_figure, round_numbers
+from .store import Result
+from .task import Task
 
 NAME, TITLE = "results", "Error rate, likelihood and calibration"
 METRICS = {
@@ -136,6 +136,6 @@ def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..datasets import dataset_names
 from . import results
-from ._methods import METHODS
-from ._plan import Plan
-from ._section import Section, Table, new_figure, round_numbers
-from ._task import Task
+from .methods import METHODS
+from .plan import Plan
+from .section import Section, Table, new_figure, round_numbers
+from .task import Task
 
 NAME, TITLE = "speedup", "Speed-up of GPD over GPC"
 _COLUMNS = ["dataset", "inducing points", "splits", "GPD, s", "GPC, s", "speed-up"]
@@ -53,6 +53,6 @@ def render(plan: Plan) -> Section:
 
 
 if __name__ == "__main__":
-    from ._run import main
+    from .run import main
 
     main(NAME)

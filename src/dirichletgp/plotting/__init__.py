@@ -14,12 +14,12 @@ matplotlib, which is imported when something is drawn and not before. For the co
 ===============================  ==============================================================
 """
 
-from ._classwise import ClasswiseCalibrationDisplay
-from ._history import TrainingHistoryDisplay
-from ._rejection import RejectionCurve, RejectionDisplay, rejection_curve
-from ._relevance import FeatureRelevanceDisplay, feature_relevance
-from ._reliability import ReliabilityDisplay
-from ._uncertainty import UncertaintyDisplay
+from .classwise import ClasswiseCalibrationDisplay
+from .history import TrainingHistoryDisplay
+from .rejection import RejectionCurve, RejectionDisplay, rejection_curve
+from .relevance import FeatureRelevanceDisplay, feature_relevance
+from .reliability import ReliabilityDisplay
+from .uncertainty import UncertaintyDisplay
 
 __all__ = [
     "ClasswiseCalibrationDisplay",

@@ -4,8 +4,8 @@
 the page. The page loads nothing from anywhere. Needs jinja2.
 """
 
-from ._gather import gather
-from ._numbers import ReportNumbers
-from ._render import render, write_report
+from .gathering import gather
+from .numbers import ReportNumbers
+from .rendering import render, write_report
 
 __all__ = ["ReportNumbers", "gather", "render", "write_report"]

@@ -1,1 +1,0 @@
-"""The commands of `dirichletgp`, one module each; `dirichletgp.cli` puts them together."""

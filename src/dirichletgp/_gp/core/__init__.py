@@ -1,0 +1,1 @@
+"""The mathematics, M-sized: kernels, class statistics, the bound, the posterior, probabilities."""

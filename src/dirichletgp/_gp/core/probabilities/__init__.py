@@ -1,0 +1,1 @@
+"""From latent Gaussians to class probabilities."""

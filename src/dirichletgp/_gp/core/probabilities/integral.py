@@ -1,0 +1,209 @@
+"""Many classes as a race: integrals over the level that wins.
+
+With standard Gumbel noise added to every latent, the largest is c with probability pi_c = softmax(f)_c. Let
+kappa_c(s) = -log P(f_c + noise <= s) (`_gumbel.py`) and E = sum_c kappa_c, so that F = exp(-E) is the distribution
+function of the winning level T. Then, by parts,
+
+    E[pi_i] = integral of -kappa_i' exp(-E) ds = integral of kappa_i F' ds = E[kappa_i(T)].
+
+The last form needs the derivative of log E only, which finite differences give, and decays twice as fast as the first.
+The trapezoidal rule converges exponentially in s.
+"""
+
+from collections.abc import Iterator
+from math import factorial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .table import STEP, log_intensity
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+BLOCK = 2**16  # numbers in the largest temporary array: a block of rows stays in cache
+_MOST_LEVELS = 2**15
+
+
+class Accuracy(NamedTuple):
+    """How far and how finely a race is integrated."""
+
+    depth: float  # from where the winning level lies below with probability exp(-depth)
+    height: float  # to where every intensity has fallen by exp(-height)
+    stride: int  # spacing of the levels, in units of STEP
+    degree: int  # of the interpolation in the table
+    tails: bool  # whether tiny probabilities must be right in relative terms
+
+
+PLAIN = Accuracy(depth=25.0, height=10.5, stride=1, degree=3, tails=False)
+TAILS = Accuracy(depth=28.0, height=11.5, stride=1, degree=3, tails=True)
+MOMENTS = PLAIN._replace(height=24.0)  # F' alone decays half as fast as kappa F'
+FITTING = Accuracy(depth=20.0, height=17.0, stride=1, degree=2, tails=False)
+COARSE = Accuracy(depth=14.0, height=6.0, stride=2, degree=2, tails=True)
+
+
+def grouped(key: Integers, width: Integers) -> Iterator[Integers]:
+    """Rows with equal keys together, in blocks of about BLOCK numbers, `width` per row."""
+    order = np.argsort(key, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(key[order])) + 1):
+        if len(group):
+            step = max(1, BLOCK // int(width[group[0]]))
+            yield from (group[i : i + step] for i in range(0, len(group), step))
+
+
+class Race:
+    """Intensities of a block of rows on equally spaced levels.
+
+    Attributes
+    ----------
+    kappa, log_kappa : ndarray of shape (n, C, K)
+        Intensity of each class at each level.
+    density : ndarray of shape (n, K)
+        F' times the spacing: weights of the winning level.
+    """
+
+    def __init__(self, mean: Array, variance: Array, lowest: Array, stride: int, count: int, degree: int) -> None:
+        first = (lowest[:, None] - mean).ravel()
+        flat = log_intensity(first, variance.ravel(), stride, count, degree)
+        self.step = STEP * stride
+        self.lowest = lowest
+        self.log_kappa = flat.reshape(*mean.shape, count)
+        self.kappa = np.exp(self.log_kappa)
+        self.total = self.kappa.sum(axis=1)
+        log_total = np.log(self.total)
+        # F' = -E' exp(-E) with E' = E (log E)'
+        steepness = np.log(_steepness(log_total, self.step))
+        self.log_density = steepness + log_total - self.total + np.log(self.step)
+
+    @property
+    def density(self) -> Array:
+        return np.exp(self.log_density)
+
+    def log_expectation(self, log_kappa: Array) -> Array:
+        """Logarithm of E[kappa_i(T)] for classes given as (n, c, K); all classes sum to one."""
+        everything = (self.total * self.density).sum(axis=1)
+        log_terms = log_kappa + self.log_density[:, None, :]
+        largest = log_terms.max(axis=2, keepdims=True)
+        log_sum = np.log(np.exp(log_terms - largest).sum(axis=2)) + largest[:, :, 0]
+        result: Array = log_sum - np.log(everything)[:, None]
+        return result
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """E[logsumexp(f)] of shape (n,), E[pi_i] and E[pi_i (1 - pi_i)] of shape (n, C).
+
+        T is logsumexp(f) plus Gumbel noise, so E[logsumexp(f)] = E[T] - gamma. Differentiating E[pi_i] by m_i shows
+        that E[pi_i (1 - pi_i)] is the integral of kappa_i' (E' - kappa_i') exp(-E).
+        """
+        density = self.density
+        levels = self.lowest[:, None] + self.step * np.arange(density.shape[1])
+        winning_level = (levels * density).sum(axis=1) / density.sum(axis=1)
+        p = (self.kappa * density[:, None, :]).sum(axis=2)
+        p /= p.sum(axis=1, keepdims=True)
+        falling = self.kappa * _steepness(self.log_kappa, self.step)
+        others = falling.sum(axis=1, keepdims=True) - falling
+        survival = self.step * np.exp(-self.total)
+        spread = (falling * others * survival[:, None, :]).sum(axis=2)
+        return winning_level - np.euler_gamma, p, spread
+
+
+def races(mean: Array, variance: Array, accuracy: Accuracy) -> Iterator[tuple[Integers, Race]]:
+    """All rows, in blocks that share stride and number of levels."""
+    slab = max(1, 8 * BLOCK // mean.shape[1])
+    for start in range(0, len(mean), slab):
+        m, v = mean[start : start + slab], variance[start : start + slab]
+        lowest, stride, count = _levels(m, v, accuracy)
+        for rows in grouped(2 * _MOST_LEVELS * stride + count, count * m.shape[1]):
+            grid = lowest[rows], int(stride[rows[0]]), int(count[rows[0]])
+            yield start + rows, Race(m[rows], v[rows], *grid, accuracy.degree)
+
+
+def _levels(mean: Array, variance: Array, accuracy: Accuracy) -> tuple[Array, Integers, Integers]:
+    """Where each row's race begins, the spacing of its levels (times STEP), and their number."""
+    middle = _middle_level(mean, variance)
+    distance = np.maximum(middle[:, None] - mean, 0.0)
+    cost = _tail_cost(distance, variance)
+    top = (mean + _tail_distance(cost + accuracy.height, variance)).max(axis=1)
+    # kappa_i F' <= E^2 exp(-E): the race begins where one kappa_j alone has reached `depth`; for
+    # relative accuracy, `depth` - log pi_i ...
+    extra = cost.max(axis=1, keepdims=True) if accuracy.tails else np.zeros((len(mean), 1))
+    depth = accuracy.depth + extra
+    u = 2 * depth / (1 + np.sqrt(1 + 2 * variance * depth))
+    lowest = _level_of(u, mean, variance)
+    if accuracy.tails:
+        # ... or, as kappa_i grows no faster than exp(-s), `depth` + the distance from the middle.
+        depth = accuracy.depth + distance
+        depth = depth + np.log1p(depth)
+        tilt = variance - 1
+        u = 2 * depth / (np.sqrt(tilt**2 + 2 * variance * depth) - tilt)
+        lowest = np.maximum(lowest, _level_of(u, mean, variance))
+    return lowest, *_spacing(top - lowest, variance.min(axis=1), accuracy.stride)
+
+
+def _spacing(span: Array, narrowest: Array, stride: int) -> tuple[Integers, Integers]:
+    """Stride and number of levels: coarser if all latents are wide, or the race would not end."""
+    doublings = np.maximum(
+        np.floor(0.5 * np.log2(np.maximum(narrowest, 1.0))),
+        np.ceil(np.log2(np.maximum(span / (STEP * stride * _MOST_LEVELS), 1.0))),
+    )
+    strides = stride * 2 ** doublings.astype(np.intp)
+    count = np.ceil(span / (STEP * strides)) + 1
+    # Rounded up by an eighth or less, so that few sizes serve all rows
+    unit = np.maximum(2.0 ** np.floor(np.log2(count) - 3), 4.0)
+    return strides, (unit * np.ceil(count / unit)).astype(np.intp)
+
+
+def _middle_level(mean: Array, variance: Array) -> Array:
+    """A level near or above the median of T: where E is about one, from two bounds on kappa."""
+    heavy = mean + 0.5 * variance  # kappa <= exp(v/2 - z)
+    highest = heavy.max(axis=1)
+    by_mean = highest + np.log(np.exp(heavy - highest[:, None]).sum(axis=1))
+    return np.minimum(by_mean, (mean + _tail_distance(np.log(mean.shape[1]) + 1, variance)).max(axis=1))
+
+
+def _tail_cost(z: Array, variance: Array) -> Array:
+    """About -log kappa(z, v) for z >= 0: a Gaussian tail up to z = v, exponential beyond."""
+    gaussian = 0.5 * z * z / np.maximum(np.maximum(variance, z), 1e-300)
+    return np.where(z < variance, gaussian, z - 0.5 * variance)
+
+
+def _tail_distance(cost: Array | float, variance: Array) -> Array:
+    """The z of a given tail cost."""
+    return np.where(2 * cost < variance, np.sqrt(2 * variance * cost), cost + 0.5 * variance)
+
+
+def _level_of(u: Array, mean: Array, variance: Array) -> Array:
+    """The highest level at which, for some class, kappa = u + v u^2/2 (see `_gumbel._left`)."""
+    return (mean - np.log(u) - variance * u).max(axis=1)
+
+
+def _steepness(log_values: Array, step: float) -> Array:
+    """Minus the derivative along the last axis, by central differences of order 10.
+
+    Straight lines continue the values beyond the ends: crude, but integrands are negligible there.
+    """
+    reach = len(_DIFFERENCE)
+    ramp = np.arange(1, reach + 1)
+    left = log_values[..., :1] - log_values[..., 1:2]
+    right = log_values[..., -1:] - log_values[..., -2:-1]
+    padded = np.concatenate(
+        [log_values[..., :1] + left * ramp[::-1], log_values, log_values[..., -1:] + right * ramp],
+        axis=-1,
+    )
+    n = log_values.shape[-1]
+    out = np.zeros_like(log_values)
+    for k, weight in enumerate(_DIFFERENCE, start=1):
+        back, ahead = padded[..., reach - k :][..., :n], padded[..., reach + k :][..., :n]
+        out += (weight / step) * (back - ahead)
+    return np.maximum(out, 1e-300)
+
+
+def _difference_weights(reach: int) -> list[float]:
+    """Weights of f(k) - f(-k), k = 1, ..., reach, in the central difference of order 2 reach."""
+    return [
+        (-1) ** (k + 1) * factorial(reach) ** 2 / (k * factorial(reach - k) * factorial(reach + k))
+        for k in range(1, reach + 1)
+    ]
+
+
+_DIFFERENCE = _difference_weights(5)

@@ -1,0 +1,1 @@
+"""Where rows come from: one protocol, and memory, chunks, Dask and devices behind it."""

@@ -1,0 +1,174 @@
+"""Scaling of the features: kernels need inputs of comparable size, and streams need the scaling kept with the model."""
+
+import pickle
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..core.arguments import sample_weights
+from ..core.threads import row_slices
+
+Array = NDArray[np.float64]
+
+SCALERS = ("quantile", "standard", "minmax")
+_RANKED_ROWS = 100_000
+_FARTHEST = 1e300  # widths beyond the training range: the score stays finite
+_LOWEST_RANK = 2.0**-53
+
+
+class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Map every feature to normal scores by its ranks in the training rows.
+
+    A value becomes the normal quantile of its mid-rank, tied values sharing one, so a 0/1 column stays moderate instead
+    of going to the ends of the scale. Between training values the map is linear; beyond them it grows logarithmically,
+    so a row far outside the training range is seen to be outside, but no outlier dominates a distance.
+
+    Parameters
+    ----------
+    n_knots : int
+        Largest number of knots per feature.
+
+    Attributes
+    ----------
+    knots_ : list of ndarray
+        Training values per feature, increasing.
+    scores_ : list of ndarray
+        Their normal scores.
+    widths_ : ndarray of shape (D,)
+        Half the width of the central 68 % of each feature; 0 for a constant feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [1000.0]])
+    >>> NormalScores().fit_transform(X).round(2).ravel().tolist()
+    [-0.97, 0.0, 0.97]
+    """
+
+    def __init__(self, n_knots: int = 1_000):
+        self.n_knots = n_knots
+
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the ranks of the training values; `X` has shape (n, D), `sample_weight` (n,)."""
+        rows: Array = validate_data(self, X, dtype=np.float64)
+        weights = sample_weights(sample_weight, len(rows))
+        if weights is None:
+            weights = np.ones(len(rows))
+        if not np.all(weights > 0):
+            rows, weights = rows[weights > 0], weights[weights > 0]
+        columns = [_knots_and_scores(column, weights, self.n_knots) for column in rows.T]
+        self.knots_ = [knots for knots, _ in columns]
+        self.scores_ = [scores for _, scores in columns]
+        self.widths_ = np.array([_central_half_width(*column) for column in columns])
+        return self
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Normal scores (n, D) of rows (n, D)."""
+        check_is_fitted(self)
+        return self.scores(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """Feature values (n, D) with the normal scores `X` (n, D); scores beyond the training range are cut there."""
+        check_is_fitted(self)
+        columns = zip(np.asarray(X, dtype=np.float64).T, self.scores_, self.knots_, strict=True)
+        return np.column_stack([np.interp(column, scores, knots) for column, scores, knots in columns])
+
+    def scores(self, X: Array) -> Array:
+        """`transform` without checks, for blocks of rows that were checked as a whole."""
+        out = np.empty(X.shape)
+        for j, (knots, scores, width) in enumerate(zip(self.knots_, self.scores_, self.widths_, strict=True)):
+            column = X[:, j]
+            out[:, j] = np.interp(column, knots, scores)
+            if width > 0:
+                above, below = column > knots[-1], column < knots[0]
+                with np.errstate(over="ignore"):
+                    out[above, j] += np.log1p(np.minimum((column[above] - knots[-1]) / width, _FARTHEST))
+                    out[below, j] -= np.log1p(np.minimum((knots[0] - column[below]) / width, _FARTHEST))
+        return out
+
+
+def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Array, Array]:
+    """Distinct values of a column and the normal scores of their weighted mid-ranks, thinned to n_knots."""
+    values, inverse = np.unique(column, return_inverse=True)
+    mass = np.bincount(inverse, weights)
+    ranks = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
+    if len(values) > n_knots:
+        keep = np.unique(np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], n_knots)))
+        values, ranks = values[keep], ranks[keep]
+    # A value of next to no weight at the end has a rank of 0 or 1 to rounding, and an infinite score.
+    return values, ndtri(np.clip(ranks, _LOWEST_RANK, 1.0 - _LOWEST_RANK))
+
+
+def _central_half_width(knots: Array, scores: Array) -> float:
+    """Half the distance between the values at scores -1 and 1, or half the range if that is zero."""
+    low, high = np.interp([-1.0, 1.0], scores, knots)
+    return float(high - low if high > low else knots[-1] - knots[0]) / 2
+
+
+def fit_scaler(scaler: Any, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState) -> Any:
+    """A fitted transformer for the `scaler` argument; the built-in ones need no memory that grows with the rows."""
+    made = make_scaler(scaler)
+    if isinstance(made, NormalScores):
+        if len(X) > _RANKED_ROWS:
+            positions = np.sort(rng.choice(len(X), _RANKED_ROWS, replace=False))
+            X = X[positions]
+            sample_weight = None if sample_weight is None else sample_weight[positions]
+        return made.fit(X, sample_weight=sample_weight)
+    if not isinstance(scaler, str):
+        made.fit(X, y)
+        if issparse(made.transform(X[:1])):
+            raise ValueError(f"scaler={scaler!r} gives sparse rows; pass a transformer with dense output.")
+        return made
+    for rows in row_slices(len(X), 10_000):
+        if scaler == "standard" and sample_weight is not None:
+            made.partial_fit(X[rows], sample_weight=sample_weight[rows])
+        else:
+            made.partial_fit(X[rows])
+    return made
+
+
+def scaling_function(fitted: Any) -> Callable[[Array], Array]:
+    """The map from raw rows (n, D) to scaled rows, as float64 in C order."""
+    if isinstance(fitted, NormalScores):
+        return fitted.scores
+    return lambda rows: np.ascontiguousarray(fitted.transform(rows), dtype=np.float64)
+
+
+def make_scaler(scaler: Any) -> Any:
+    """A fresh transformer for the `scaler` argument of an estimator."""
+    if scaler is None:
+        return FunctionTransformer()
+    if isinstance(scaler, str):
+        made = {
+            "quantile": NormalScores(),
+            "standard": StandardScaler(),
+            "minmax": MinMaxScaler((-1, 1)),
+        }
+        if scaler in made:
+            return made[scaler]
+    elif hasattr(scaler, "fit") and hasattr(scaler, "transform"):
+        return clone(scaler)
+    raise ValueError(f"scaler={scaler!r} is not known; pass one of {SCALERS}, None, or a scikit-learn transformer.")
+
+
+def same_scaling(one: Any, other: Any) -> bool:
+    """Whether two fitted scalers map rows alike, to the last bit."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, NormalScores | StandardScaler | MinMaxScaler | FunctionTransformer):
+        mine, theirs = vars(one), vars(other)
+        return mine.keys() == theirs.keys() and all(_equal(mine[name], theirs[name]) for name in mine)
+    return pickle.dumps(one) == pickle.dumps(other)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(np.array_equal, one, other))
+    return bool(np.array_equal(one, other))

@@ -1,0 +1,1 @@
+"""From rows to a fitted value: settings, searches, the schedule, streams."""

@@ -1,0 +1,209 @@
+"""Choice of the label transform by leave-one-out log-likelihood.
+
+The class statistics do not depend on the transform, so a candidate costs M-sized factorisations and a prediction of the
+rows that score it. Two of its three constants, the noises, enter the matrices B_c; the third, the separation of the
+targets, only scales one part of the means,
+
+    mean = separation * slope + intercept        (rows x classes, for given noises)
+
+so the best separation for given noises needs no further factorisation.
+
+The likelihood of left-out rows alone would make a separable problem infinitely sure of itself. As in the rule of
+succession, one more mistake than was seen is assumed, spread over all rows: with e = 1 / (n + 2) the loss of a row of
+probability p is -(1 - e) log p - e log(1 - p), whose best p is 1 - e. Next to mistakes that were seen it is nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+
+from ..core.labels import LabelTransform
+from ..core.leave_one_out import leverage, mean_without_row
+from ..core.linalg import cholesky, solve_rows, solve_rows_transposed
+from ..core.probabilities.softmax import log_probability_of
+from ..core.statistics import ClassStatistics
+from ..core.threads import Workers, row_slices
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+
+# With more classes than this, only the likeliest ones of a row get their variance computed anew for each candidate.
+_ACTIVE_CLASSES = 4
+_NOISE_RANGE = (1e-3, 30.0)
+_SEPARATION_RANGE = (0.5, 60.0)
+_EVALUATIONS = 20
+_FEW_ROWS = 1_000
+_LEAST_DOUBT = 1e-12
+# Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in, noise_out): the search
+# starts around there.
+_USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
+
+
+def scoring_rows(n_classes: int) -> int:
+    """How many rows score a transform: enough for a steady choice, fewer when every row costs more."""
+    return max(1_500, 8_000 // min(n_classes, _ACTIVE_CLASSES + 1))
+
+
+@dataclass(frozen=True)
+class _Regressions:
+    """Predictions of the scoring rows for given noises: means are separation * slope + intercept."""
+
+    slope: Array
+    intercept: Array
+    variance: Array
+
+
+class LabelSearch:
+    """Scores label transforms by the mean negative log-likelihood of left-out (or training) rows.
+
+    Parameters
+    ----------
+    statistics : ClassStatistics
+        Whitened, of all training rows.
+    kernel_variance : float
+    prior : ndarray of shape (C,)
+    vectors : ndarray of shape (n, M)
+        Whitened kernel vectors of the scoring rows, which are among the training rows.
+    codes, weights : ndarray of shape (n,)
+        Their classes, and their weights in the statistics.
+    workers : Workers
+    n_rows : float
+        Weight of the rows that the scoring rows were drawn from.
+    leave_out : bool, default=True
+        False scores rows without leaving them out and without the extra mistake: the paper's criterion.
+    """
+
+    def __init__(
+        self,
+        statistics: ClassStatistics,
+        kernel_variance: float,
+        prior: Array,
+        vectors: Array,
+        codes: Integers,
+        weights: Array,
+        workers: Workers,
+        n_rows: float,
+        leave_out: bool = True,
+    ):
+        self.statistics, self.kernel_variance, self.prior = statistics, kernel_variance, prior
+        self.vectors, self.codes, self.weights = vectors, codes, weights
+        self.workers, self.leave_out = workers, leave_out
+        self._mistakes = 1.0 / (n_rows + 2.0) if leave_out else 0.0
+        # Few rows deserve (and can afford) the exact probabilities.
+        self._coarse = len(codes) > _FEW_ROWS
+        self._inside = codes[:, None] == np.arange(len(prior))
+        self._unexplained = np.maximum(kernel_variance - np.square(vectors).sum(axis=1), 0.0)
+        self._total = statistics.grams.sum(axis=0)
+        # LOO variance in the span of the points, q / (1 - h), of classes that are not computed anew.
+        self._inactive: Array | None = None
+        self._active = np.ones(self._inside.shape, dtype=bool)
+
+    def score(self, transform: LabelTransform) -> float:
+        """Mean negative log-likelihood under a transform."""
+        return self._loss(self._regressions(transform.noise_in, transform.noise_out), transform.separation)
+
+    def best_alpha(self, alphas: tuple[float, ...] = ALPHAS) -> float:
+        """The Dirichlet transform with the smallest loss, among a few values of alpha_epsilon."""
+        losses = {alpha: self.score(LabelTransform.dirichlet(alpha)) for alpha in alphas}
+        return min(losses, key=losses.__getitem__)
+
+    def best_transform(self, start: LabelTransform) -> LabelTransform:
+        """The three constants with the smallest loss, searched from `start` (Nelder-Mead over the two noises)."""
+        self._keep_active_classes(start)
+        best: tuple[float, LabelTransform] = (self.score(start), start)
+        low, high = np.log(_NOISE_RANGE)
+
+        def loss(log_noises: Array) -> float:
+            nonlocal best
+            noise_in, noise_out = np.exp(np.clip(log_noises, low, high))
+            value, separation = self._best_separation(noise_in, noise_out, best[1].separation)
+            if value < best[0]:
+                best = (
+                    value,
+                    LabelTransform.from_constants(separation, float(noise_in), float(noise_out)),
+                )
+            return value
+
+        origin = np.clip(np.log([start.noise_in, start.noise_out]), low, high)
+        simplex = np.clip(origin + _USUAL_STEPS, low, high)
+        options = {"maxfev": _EVALUATIONS, "initial_simplex": simplex, "xatol": 0.25, "fatol": 2e-4}
+        minimize(loss, origin, method="Nelder-Mead", options=options)
+        return best[1]
+
+    def _best_separation(self, noise_in: float, noise_out: float, guess: float) -> tuple[float, float]:
+        regressions = self._regressions(noise_in, noise_out)
+        low, high = np.log(_SEPARATION_RANGE)
+        found = minimize_scalar(
+            lambda log_separation: self._loss(regressions, float(np.exp(np.clip(log_separation, low, high)))),
+            bracket=(np.log(guess) - 0.1, np.log(guess) + 0.1),
+            method="brent",
+            options={"xtol": 2e-2, "maxiter": 8},
+        )
+        return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
+
+    def _loss(self, regressions: _Regressions, separation: float) -> float:
+        mean = separation * regressions.slope + regressions.intercept
+
+        def log_probabilities(rows: slice) -> Array:
+            return log_probability_of(self.codes[rows], mean[rows], regressions.variance[rows], self._coarse)
+
+        parts = self.workers.map(log_probabilities, row_slices(len(mean), 256))
+        log_p = np.minimum(np.concatenate(list(parts)), -_LEAST_DOUBT)
+        loss = -(1.0 - self._mistakes) * log_p - self._mistakes * np.log(-np.expm1(log_p))
+        return float(np.average(loss, weights=self.weights))
+
+    def _regressions(self, noise_in: float, noise_out: float) -> _Regressions:
+        """Solve the C regressions for given noises and predict the scoring rows."""
+        u1, u0 = 1.0 / noise_in, 1.0 / noise_out
+        n_classes, log_prior = len(self.prior), np.log(self.prior)
+        centred = log_prior - log_prior.mean()
+        # Residuals are separation * (1 - 1/C or -1/C) minus the centred log prior.
+        share = 1.0 / n_classes
+        base = u0 * self._total
+        base.flat[:: len(base) + 1] += 1.0
+        sums, all_sums = self.statistics.sums, self.statistics.sums.sum(axis=0)
+        precision = np.where(self._inside, u1, u0) * self.weights[:, None]
+        quadratic = np.zeros(self._inside.shape)
+        if self._inactive is not None:
+            # q / (1 - w u q) = q_loo, solved for q
+            quadratic = self._inactive / (1.0 + precision * self._inactive)
+
+        def of_class(c: int) -> Array:
+            factor = self.statistics.grams[c] * (u1 - u0)
+            factor += base
+            factor = cholesky(factor, overwrite=True)
+            inside, outside = u1 * sums[c], u0 * (all_sums - sums[c])
+            b = np.stack([(1.0 - share) * inside - share * outside, -centred[c] * (inside + outside)])
+            coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
+            rows = np.flatnonzero(self._active[:, c])
+            half = solve_rows(factor, self.vectors[rows])
+            quadratic[rows, c] = np.square(half).sum(axis=1)
+            return self.vectors @ coefficients.T
+
+        values = np.stack(list(self.workers.map(of_class, range(n_classes))), axis=1)
+        slope, intercept, unexplained = values[..., 0], values[..., 1], self._unexplained[:, None]
+        if not self.leave_out:
+            return _Regressions(slope, intercept + centred, unexplained + quadratic)
+        h = leverage(precision, quadratic, self.kernel_variance)
+        return _Regressions(
+            mean_without_row(slope, self._inside - share, h),
+            mean_without_row(intercept, -centred, h) + centred,
+            unexplained + quadratic / (1.0 - h),
+        )
+
+    def _keep_active_classes(self, transform: LabelTransform) -> None:
+        """Fix, for each scoring row, which classes matter: its own and the likeliest others.
+
+        The variances of the rest, whose probabilities are negligible, stay as they are under `transform`.
+        """
+        if len(self.prior) <= _ACTIVE_CLASSES:
+            return
+        regressions = self._regressions(transform.noise_in, transform.noise_out)
+        weight = transform.separation * regressions.slope + regressions.intercept + regressions.variance / 2
+        rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
+        self._inactive = np.maximum(regressions.variance - self._unexplained[:, None], 0.0)
+        self._active = (rank < _ACTIVE_CLASSES) | self._inside

@@ -1,0 +1,1 @@
+"""Regression on labels: Gaussian processes, Nystrom ridge regression, Platt scaling."""

@@ -1,0 +1,149 @@
+"""Regression on labels: the model that Gaussian-process and ridge regression share, and its predictions."""
+
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from ..._gp.core.arguments import choice, fraction
+from ..._gp.core.kernels import Kernel
+from ..._gp.core.linalg import cholesky, solve_rows, solve_rows_transposed
+from ..._gp.core.posterior import Basis, make_basis
+from ..._gp.core.statistics import ClassStatistics
+from ..._gp.estimator import InducingPointClassifier
+from ..._gp.rows.in_memory import ArrayRows
+from .platt import PlattScaling, hold_out
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LabelModel:
+    """C regressions that share kernel, points and noise; M-sized, no rows inside.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : ndarray of shape (M, D)
+    jitter, noise : float
+    frequencies : ndarray of shape (C,)
+        Class frequencies, which were taken off the labels.
+    statistics : ClassStatistics
+        Whitened, with one Gram for all classes.
+    """
+
+    kernel: Kernel
+    points: Array
+    jitter: float
+    noise: float
+    frequencies: Array
+    statistics: ClassStatistics
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The whitened kernel vectors."""
+        return make_basis(self.kernel, self.points, self.jitter)
+
+    @cached_property
+    def _solution(self) -> tuple[Array, Array]:
+        """Cholesky factor of B = I + G^ / noise, and coefficients beta (C, M)."""
+        B = self.statistics.grams[0] / self.noise
+        B.flat[:: len(B) + 1] += 1.0
+        factor, sums = cholesky(B), self.statistics.sums
+        targets = (sums - self.frequencies[:, None] * sums.sum(axis=0)) / self.noise
+        return factor, solve_rows_transposed(factor, solve_rows(factor, targets))
+
+    def latent(self, rows: Array) -> tuple[Array, Array]:
+        """Mean (n, C) and variance (n,) of the latent functions at scaled rows; the variance is that of every class."""
+        vectors = self.basis.vectors(rows)
+        factor, coefficients = self._solution
+        mean = vectors @ coefficients.T + self.frequencies
+        unexplained = self.kernel.variance - np.square(vectors).sum(axis=1)
+        half = solve_rows(factor, vectors)
+        return mean, np.maximum(unexplained, 0.0) + np.square(half).sum(axis=1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("basis", "_solution")}
+
+
+class LabelClassifier(InducingPointClassifier):
+    """Predictions of regressions on labels, clipped or Platt-scaled; a subclass learns a `LabelModel`."""
+
+    def _split(self, rows: ArrayRows, rng: np.random.RandomState) -> tuple[ArrayRows, ArrayRows | None]:
+        """Rows to train with, and to calibrate with if that is wanted."""
+        if self.calibration is None:
+            return rows, None
+        choice("calibration", self.calibration, ("platt",))
+        train, held = hold_out(rows, rng)
+        return rows.part(train), rows.part(held)
+
+    def _keep(self, model: LabelModel, held_out: ArrayRows | None) -> None:
+        """Set the attributes of a fitted model besides its kernel's, and calibrate it on rows that were held out."""
+        self._model, self._platt = model, None
+        self.noise_ = model.noise
+        if held_out is not None:
+            mean, _ = self._latent(held_out.X)
+            self._platt = PlattScaling(mean, held_out.codes, held_out.weights)
+
+    def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
+        return self._latent(self._new_rows(X))
+
+    def _latent(self, rows: NDArray[Any]) -> tuple[Array, Array]:
+        def of_block(block: Array, place: slice) -> Array:
+            mean, variance = self._model.latent(block)
+            return np.column_stack([mean, variance])[: place.stop - place.start]
+
+        both = self._of_blocks(rows, of_block)
+        mean = np.ascontiguousarray(both[:, :-1])
+        return mean, np.repeat(both[:, -1:], mean.shape[1], axis=1)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Scores (n, n_classes) that `predict` takes the largest of: latent means, or log-probabilities if calibrated.
+
+        For two classes, the score of the second less that of the first, of shape (n,).
+        """
+        scores, _ = self.latent_mean_and_variance(X)
+        if self._platt is not None:
+            scores = np.log(np.maximum(self._platt.probabilities(scores), np.finfo(np.float64).tiny))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Class probabilities of shape (n, n_classes): clipped and normalised means, or their sigmoids."""
+        mean, _ = self.latent_mean_and_variance(X)
+        return self._probabilities(mean)
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Array, Array]:
+        """The probabilities of the classifiers at the quantiles of the posterior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        level : float, default=0.95
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n, n_classes)
+            For each class, its probability when its own latent function is at its lower or upper quantile and the
+            others are at the opposite one.
+        """
+        reach = ndtri(0.5 + fraction("level", level) / 2)
+        mean, variance = self.latent_mean_and_variance(X)
+        lower, upper = np.empty_like(mean), np.empty_like(mean)
+        for c in range(mean.shape[1]):
+            sign = np.where(np.arange(mean.shape[1]) == c, 1.0, -1.0)
+            lower[:, c] = self._probabilities(mean - reach * sign * np.sqrt(variance))[:, c]
+            upper[:, c] = self._probabilities(mean + reach * sign * np.sqrt(variance))[:, c]
+        return np.minimum(lower, upper), np.maximum(lower, upper)
+
+    def _probabilities(self, mean: Array) -> Array:
+        if self._platt is not None:
+            return self._platt.probabilities(mean)
+        clipped = np.clip(mean, 0.0, 1.0)
+        total = clipped.sum(axis=1, keepdims=True)
+        return np.where(total > 0, clipped / np.where(total > 0, total, 1.0), self._model.frequencies)

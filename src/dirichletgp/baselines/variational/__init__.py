@@ -1,0 +1,1 @@
+"""Sparse variational classification with the likelihood of labels."""

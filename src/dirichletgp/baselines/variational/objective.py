@@ -1,0 +1,128 @@
+"""The variational bound as a function of kernel and inducing points, with the belief at its best for each.
+
+At the best belief the bound's derivative through the belief is zero, so what remains is the derivative at a fixed
+belief over whitened values. With B*_c = I + sum_i -2 d u u', a_c = sum_i g u and X = sum_i (d bound / d u_i) u_i',
+
+    X = sum_c m_c a_c' + (S_c - I)(I - B*_c)        (symmetric at the best belief)
+    d bound / d k_i = sum_c g L^-T m_c + 2 d L^-T (S_c - I) u_i        d bound / d K_mm = -1/2 L^-T X L^-1
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._gp.core.kernels import Kernel, KernelGradient
+from ..._gp.core.linalg import cholesky, pulled_back, solve_rows, solve_rows_transposed, symmetrise
+from ..._gp.core.posterior import points_covariance
+from ..._gp.core.threads import Workers, row_slices
+from ..._gp.rows.in_memory import ArrayRows
+from ..._gp.training.kernel_search import State
+from ..._gp.training.objective import gradient_of_points
+from .belief import Belief
+from .inference import Chunk, Fit, Inference
+from .likelihoods import Likelihood
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+_SLICE = 512
+
+
+class VariationalObjective:
+    """The bound of rows that are kept in memory, scaled.
+
+    Each evaluation starts from the belief of the last: over whitened values it changes little with the kernel.
+
+    Parameters
+    ----------
+    rows : ArrayRows
+    likelihood : Likelihood
+    jitter : float
+        Relative to the kernel's variance.
+    tolerance : float
+        The belief is at its best when a step would raise the bound by less than this.
+    workers : Workers
+    """
+
+    def __init__(self, rows: ArrayRows, likelihood: Likelihood, jitter: float, tolerance: float, workers: Workers):
+        self.rows, self.likelihood, self.jitter = rows, likelihood, jitter
+        self.tolerance, self.workers = tolerance, workers
+        self.belief: Belief | None = None
+        self.history: list[float] = []
+        self.passes = 0
+
+    def evaluate(self, state: State) -> tuple[float, KernelGradient, float]:
+        """The bound and its gradient with respect to kernel and points; there is no noise to learn."""
+        view = KernelView(state.kernel, state.points, self.jitter, self.workers)
+        chunk = view.chunk(self.rows.X, self.rows.codes, self.rows.weights)
+        inference = Inference([chunk], self.likelihood, state.kernel.variance, self.workers)
+        belief = self.belief or Belief.prior(self.likelihood.n_latents, len(state.points))
+        fit, passes = inference.settle(belief, self.tolerance)
+        self.belief, self.passes = fit.belief, self.passes + passes
+        self.history.append(fit.bound)
+        return fit.bound, view.gradient(fit, self.rows.X), 0.0
+
+
+class KernelView:
+    """Rows as a kernel and inducing points see them, and the way back for derivatives.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : ndarray of shape (M, D)
+    jitter : float
+    workers : Workers
+    """
+
+    def __init__(self, kernel: Kernel, points: Array, jitter: float, workers: Workers):
+        self.kernel, self.points, self.workers = kernel, points, workers
+        self.covariance = points_covariance(kernel, points, jitter)
+        self.factor = cholesky(self.covariance)
+
+    def chunk(self, rows: Array, codes: Integers, weights: Array | None) -> Chunk:
+        """Scaled rows (n, D) in the whitened basis."""
+        vectors = np.empty((len(rows), len(self.points)))
+
+        def fill(place: slice) -> None:
+            vectors[place] = solve_rows(self.factor, self.kernel.values(rows[place], self.points))
+
+        list(self.workers.map(fill, row_slices(len(rows), _SLICE)))
+        return Chunk(vectors, codes, weights)
+
+    def gradient(self, fit: Fit, rows: Array) -> KernelGradient:
+        """Derivatives of the bound of a fit to one chunk, made of `rows` (n, D), at a fixed belief."""
+        by_covariance = derivative_by_covariance(fit, self.factor)
+        total = gradient_of_points(by_covariance, fit.by_variance, self.kernel, self.points, self.covariance)
+        raw_mean = solve_rows_transposed(self.factor, fit.belief.mean.copy())
+        matrices = [solve_rows_transposed(self.factor, _less_identity(S)) for S in fit.belief.covariance]
+        (sites,) = fit.sites
+
+        def of_slice(place: slice) -> KernelGradient:
+            derivative = sites.by_mean[place] @ raw_mean
+            for c, matrix in enumerate(matrices):
+                term = sites.vectors[place] @ matrix
+                term *= sites.precision[place, c, None]
+                derivative -= term
+            block = rows[place]
+            return self.kernel.pull_back(block, self.points, self.kernel.values(block, self.points), derivative)
+
+        for gradient in self.workers.map(of_slice, row_slices(len(rows), _SLICE)):
+            total = total.plus(gradient)
+        return total
+
+
+def derivative_by_covariance(fit: Fit, factor: Array) -> Array:
+    """Derivative of the bound with respect to K_mm + jitter, of shape (M, M).
+
+    Before the best belief X is not symmetric; with a Cholesky factor as root its lower triangle stands for both.
+    """
+    X = np.zeros_like(factor)
+    for c, mean in enumerate(fit.belief.mean):
+        X += np.outer(mean, fit.by_mean[c] + mean)
+        X -= _less_identity(fit.belief.covariance[c]) @ _less_identity(fit.precision[c])
+    return -0.5 * pulled_back(factor, symmetrise(X))
+
+
+def _less_identity(matrix: Array) -> Array:
+    out = matrix.copy()
+    out.flat[:: len(out) + 1] -= 1.0
+    return out

@@ -1,0 +1,5 @@
+"""`python -m dirichletgp.cli`."""
+
+from . import main
+
+main()

@@ -1,0 +1,63 @@
+"""Files that appear under their name when they are whole, and not before."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A name beside `path` to write to, which takes its place in one step when all went well.
+
+    Whatever goes wrong, `path` holds either its old content or all of the new, and nothing else is left behind. A link
+    stays a link: the file that it points to is replaced, and keeps its permissions. A device or a pipe is written to
+    as it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dirichletgp.persistence.atomic_write import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "numbers.txt") as unfinished:
+    ...         _ = unfinished.write_text("1 2 3")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['numbers.txt']
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        yield Path(path)
+        return
+    target = Path(os.path.realpath(path))
+    # Beside the file that it will replace, so that both are on the same disk.
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield unfinished
+        with unfinished.open("r+b") as file:
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, unfinished)
+        os.replace(unfinished, target)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file in one step, and the folders above it if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renaming last through a power failure, where folders can be synchronised."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

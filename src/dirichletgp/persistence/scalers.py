@@ -1,0 +1,56 @@
+"""Scalers in a model file: the library's own, as arrays."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+
+from .._gp.rows.scaling import SCALERS, NormalScores
+from .values import Arrays, expect, floats
+
+_STANDARD = ("mean_", "var_", "scale_", "n_samples_seen_")
+_MINMAX = ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_")
+
+
+def scaler_described(classifier: Any, arrays: Arrays) -> str | None:
+    """The kind of a fitted scaler; its numbers go to `arrays`."""
+    kind, fitted = classifier.scaler, classifier.scaler_
+    if isinstance(fitted, NormalScores) and kind == "quantile":
+        arrays["scaler/lengths"] = np.array([len(knots) for knots in fitted.knots_], dtype=np.int64)
+        arrays["scaler/knots"] = np.concatenate(fitted.knots_)
+        arrays["scaler/scores"] = np.concatenate(fitted.scores_)
+        arrays["scaler/widths"] = fitted.widths_
+    elif kind in ("standard", "minmax"):
+        for name in _STANDARD if kind == "standard" else _MINMAX:
+            arrays[f"scaler/{name}"] = np.asarray(getattr(fitted, name))
+    elif kind is not None:
+        raise TypeError(
+            f"scaler={kind!r} cannot be saved: only the scalers {SCALERS} and None are known to every version. "
+            "Pickle the classifier, write it with skops, or put the transformer before it in a Pipeline."
+        )
+    return None if kind is None else str(kind)
+
+
+def scaler_restored(kind: Any, classifier: Any, arrays: Arrays) -> Any:
+    """The fitted scaler that was described."""
+    expect(kind == classifier.scaler and (kind is None or kind in SCALERS), "scaler")
+    n_features = classifier.n_features_in_
+    scaler: Any = {None: FunctionTransformer(), "standard": StandardScaler(), "minmax": MinMaxScaler((-1, 1))}.get(kind)
+    if kind == "quantile":
+        scaler = _normal_scores(arrays, n_features)
+    for name in {"standard": _STANDARD, "minmax": _MINMAX}.get(kind, ()):
+        value = arrays[f"scaler/{name}"]
+        expect(value.shape == (n_features,) or (name == "n_samples_seen_" and value.ndim == 0), "scaler")
+        setattr(scaler, name, value if value.ndim else value[()])
+    scaler.n_features_in_ = n_features
+    return scaler
+
+
+def _normal_scores(arrays: Arrays, n_features: int) -> NormalScores:
+    lengths, widths = arrays["scaler/lengths"], floats(arrays, "scaler/widths")
+    knots, scores = floats(arrays, "scaler/knots"), floats(arrays, "scaler/scores")
+    expect(lengths.shape == widths.shape == (n_features,) and lengths.dtype.kind == "i", "scaler")
+    expect(bool(np.all(lengths > 0)) and knots.shape == scores.shape == (int(lengths.sum()),), "scaler")
+    scaler, ends = NormalScores(), np.cumsum(lengths)[:-1]
+    scaler.knots_, scaler.scores_, scaler.widths_ = np.split(knots, ends), np.split(scores, ends), widths
+    return scaler

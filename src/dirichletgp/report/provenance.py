@@ -1,0 +1,62 @@
+"""How a model was made, as pairs of words."""
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from .._gp.version import __version__
+
+_KERNELS = {"rbf": "squared exponential", "matern12": "Matérn 1/2", "matern32": "Matérn 3/2", "matern52": "Matérn 5/2"}
+
+
+def how_it_was_made(classifier: Any, more: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    """Pairs of a name and a text: the classifier, its settings, versions, and what the caller adds."""
+    pairs = [("Classifier", type(classifier).__name__)]
+    if hasattr(classifier, "label_transform_"):
+        pairs += _gaussian_process(classifier)
+    pairs += list((more or {}).items())
+    if hasattr(classifier, "get_params"):
+        changed = _changed_parameters(classifier)
+        pairs.append(("Settings", ", ".join(f"{k}={v}" for k, v in changed.items()) or "all defaults"))
+    versions = f"dirichletgp {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+    pairs.append(("Versions", f"{versions}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"))
+    return pairs
+
+
+def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
+    transform = classifier.label_transform_
+    kernel = _KERNELS.get(classifier.kernel, str(classifier.kernel))
+    shared = "one lengthscale per feature" if np.ndim(classifier.lengthscale_) else "one lengthscale"
+    pairs = [
+        ("Training rows", f"{round(float(classifier._model.statistics.counts.sum())):,}"),
+        ("Features", f"{classifier.n_features_in_:,}"),
+        ("Inducing points", f"{len(classifier.inducing_points_):,}"),
+        ("Kernel", f"{kernel}, {shared}, variance {classifier.variance_:.3g}"),
+        (
+            "Label transform",
+            f"{classifier.label_transform}: separation {transform.separation:.3g}, "
+            f"noise {transform.noise_in:.3g} in and {transform.noise_out:.3g} out of the class",
+        ),
+    ]
+    seconds = sum(stage["seconds"] for stage in getattr(classifier, "history_", []))
+    if seconds:
+        pairs.append(("Training", f"{seconds:.1f} s, {classifier.n_iter_} evaluations of the bound"))
+    return pairs
+
+
+def _changed_parameters(classifier: Any) -> dict[str, str]:
+    """Parameters that are not at their defaults; arrays by their shape."""
+    try:
+        defaults = type(classifier)().get_params(deep=False)
+    except TypeError:
+        return {}
+    changed = {}
+    for name, value in classifier.get_params(deep=False).items():
+        text = f"array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+        if text != repr(defaults.get(name)):
+            changed[name] = text if len(text) < 60 else f"{text[:57]}..."
+    return changed

@@ -1,0 +1,129 @@
+"""The page: numbers, style and script in one HTML file."""
+
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..persistence.atomic_write import write_atomically
+from .confusion import confusion_table
+from .gathering import gather
+from .numbers import ReportNumbers
+
+
+def render(numbers: ReportNumbers) -> str:
+    """The HTML of a report, with everything it needs inside.
+
+    Parameters
+    ----------
+    numbers : ReportNumbers
+        What `gather` returned.
+
+    Returns
+    -------
+    str
+    """
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError("a report needs jinja2; install it with: pip install jinja2") from error
+    environment = Environment(
+        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["percent"] = lambda share: f"{100 * share:.1f}\u00a0%"
+    template = environment.get_template("report.html")
+    return template.render(
+        report=numbers,
+        confusion=confusion_table(numbers.confusion, numbers.classes),
+        data=_safe_json(numbers),
+        style=_asset("report.css"),
+        script=_scripts(),
+    )
+
+
+def write_report(
+    path: str | Path,
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    title: str = "Classifier report",
+    feature_names: ArrayLike | None = None,
+    shown: Any = None,
+    made: Mapping[str, str] | None = None,
+    n_bootstrap: int = 1_000,
+    random_state: int = 0,
+) -> Path:
+    """Measure a fitted classifier on labelled rows and write the report.
+
+    Parameters
+    ----------
+    path : str or Path
+        The HTML file to write.
+    model : fitted classifier, or a pipeline or search that ends in one
+    X : array-like of shape (n, D)
+        Labelled rows that the model was not fitted to.
+    y : array-like of shape (n,)
+    title, feature_names, shown, made, n_bootstrap, random_state
+        As in `gather`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> from dirichletgp.report import write_report
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> classifier = DirichletGPClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_report(folder + "/report.html", classifier, X[1::2], y[1::2])
+    ...     "calibration" in written.read_text(encoding="utf-8")
+    True
+    """
+    numbers = gather(
+        model,
+        X,
+        y,
+        title=title,
+        feature_names=feature_names,
+        shown=shown,
+        made=made,
+        n_bootstrap=n_bootstrap,
+        random_state=random_state,
+    )
+    path = Path(path)
+    write_atomically(path, render(numbers).encode())
+    return path
+
+
+def _asset(name: str) -> str:
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _scripts() -> str:
+    return "\n".join(_asset(name) for name in ("drawing.js", "charts.js", "page.js"))
+
+
+def _safe_json(numbers: ReportNumbers) -> str:
+    """JSON that cannot end the script element it stands in, with numbers of six digits."""
+    return (
+        json.dumps(_short(numbers.as_dict()), ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    )
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value

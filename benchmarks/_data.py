@@ -28,7 +28,9 @@ def load(name):
         return data.X, data.y
     path = FOLDER / f"{name}.npz"
     if not path.exists():
-        raise SystemExit(f"{path.name} not found: set DIRICHLETGP_DATA to the folder that holds the datasets.")
+        raise SystemExit(
+            f"{path.name} not found: set DIRICHLETGP_DATA to the folder that holds the datasets."
+        )
     with np.load(path, allow_pickle=False) as file:
         return file["X"].astype(np.float64), np.unique(file["y"], return_inverse=True)[1]
 

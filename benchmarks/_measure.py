@@ -27,9 +27,9 @@ def seconds(function, pause=0.0):
 def by_turns(functions, rounds, pause=0.0):
     """Seconds (rounds, functions) of calls that take turns, after one call each that is not counted.
 
-    What slows the machine for a while slows all of them, so ratios within a round keep their meaning. A pause before
-    each call keeps them apart when they use different pools of threads: those of BLAS stay on a core for a tenth of a
-    second after their last work.
+    What slows the machine for a while slows all of them, so ratios within a round keep their
+    meaning. A pause before each call keeps them apart when they use different pools of threads:
+    those of BLAS stay on a core for a tenth of a second after their last work.
     """
     for function in functions:
         function()
@@ -51,7 +51,9 @@ def objective_of(X, codes, workers, alpha_epsilon=0.01):
     """The bound of labelled rows, with the class frequencies as prior."""
     counts = np.bincount(codes)
     rows = ArrayRows(X, codes, None, len(counts))
-    return DirichletObjective(rows, LabelTransform.dirichlet(alpha_epsilon), counts / counts.sum(), JITTER, workers)
+    return DirichletObjective(
+        rows, LabelTransform.dirichlet(alpha_epsilon), counts / counts.sum(), JITTER, workers
+    )
 
 
 def letter(n_points, n_rows=None, seed=0):

@@ -2,9 +2,10 @@
 
     python benchmarks/bench_cost.py [--quick]
 
-Sums up the class statistics of rows in memory for a grid of sizes, with normal scores computed on the way as in a fit,
-and fits non-negative constants to: seconds per row and core = a + b D + c M + d M D + e M^2. Seconds are those of the
-processor, with one thread, so that company on the machine matters little.
+Sums up the class statistics of rows in memory for a grid of sizes, with normal scores computed on
+the way as in a fit, and fits non-negative constants to: seconds per row and core = a + b D + c M +
+d M D + e M^2. Seconds are those of the processor, with one thread, so that company on the machine
+matters little.
 """
 
 import argparse
@@ -50,7 +51,9 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer and smaller problems")
     arguments = parser.parse_args()
     say_where()
-    points, features = ((50, 100), (5, 20)) if arguments.quick else ((100, 200, 500, 1_000), (6, 18, 54))
+    points, features = (
+        ((50, 100), (5, 20)) if arguments.quick else ((100, 200, 500, 1_000), (6, 18, 54))
+    )
     rounds = 1 if arguments.quick else 3
     sizes, found = list(itertools.product(points, features)), []
     for m, d in sizes:
@@ -69,7 +72,10 @@ def main():
             terms(d, m) @ constants,
         )
         print(f"{m:>5} {d:>4} {c:>4} {1e6 * seconds:>11.2f} {1e6 * model:>7.2f}")
-    print("\nseconds per row and core = " + " + ".join(f"{k:.2e} {t}" for k, t in zip(constants, TERMS, strict=True)))
+    print(
+        "\nseconds per row and core = "
+        + " + ".join(f"{k:.2e} {t}" for k, t in zip(constants, TERMS, strict=True))
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """Fitting from Parquet files larger than one wants in memory: time and peak memory as the rows grow.
 
-    python benchmarks/bench_files.py [--points 200] [--rows 500000 1000000 2000000 4000000] [--quick]
+    python benchmarks/bench_files.py [--points 200] [--rows 500000 1000000 2000000 4000000]
+    [--quick]
 
-The problem has the shape of SUSY: 18 features and two classes that overlap. The log-odds are a smooth function of the
-features, so that the best possible MNLL is known. Files of half a million rows each are written to a temporary
-folder; every fit runs in a process of its own. "in memory" is the same fit to an array of the largest training set.
+The problem has the shape of SUSY: 18 features and two classes that overlap. The log-odds are a
+smooth function of the features, so that the best possible MNLL is known. Files of half a million
+rows each are written to a temporary folder; every fit runs in a process of its own. "in memory" is
+the same fit to an array of the largest training set.
 """
 
 import argparse
@@ -33,7 +35,13 @@ def problem(n, seed):
     X = rng.normal(size=(n, N_FEATURES))
     X[:, 6:12] = np.exp(X[:, 6:12])  # skewed, as energies are
     Z = np.where(X > 0, np.log(np.maximum(X, 1e-300)), 0.0)[:, 6:12]
-    logit = 1.2 * X[:, 0] - 0.8 * X[:, 1] + 1.5 * np.sin(X[:, 2]) + X[:, 0] * X[:, 3] - 0.7 * Z[:, 0] ** 2
+    logit = (
+        1.2 * X[:, 0]
+        - 0.8 * X[:, 1]
+        + 1.5 * np.sin(X[:, 2])
+        + X[:, 0] * X[:, 3]
+        - 0.7 * Z[:, 0] ** 2
+    )
     logit += 0.6 * Z[:, 1] * X[:, 4] + 0.3
     p = 1.0 / (1.0 + np.exp(-logit))
     return X, (rng.random(n) < p).astype(np.int64), p
@@ -56,11 +64,15 @@ def write(folder, n_rows):
 
 def fit_and_report(arguments):
     """In a process of its own: fit, print what it took."""
-    classifier = DirichletGPClassifier(n_inducing=arguments.points, random_state=0, verbose=arguments.verbose)
+    classifier = DirichletGPClassifier(
+        n_inducing=arguments.points, random_state=0, verbose=arguments.verbose
+    )
     before = memory("VmHWM")
     n = arguments.fit
     if arguments.in_memory:
-        parts = [problem(min(FILE_ROWS, n - start), i) for i, start in enumerate(range(0, n, FILE_ROWS))]
+        parts = [
+            problem(min(FILE_ROWS, n - start), i) for i, start in enumerate(range(0, n, FILE_ROWS))
+        ]
         X, y = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
         del parts
         start = time.perf_counter()
@@ -74,13 +86,28 @@ def fit_and_report(arguments):
     X, y, p = problem(200_000, 10_000)
     names = getattr(classifier, "feature_names_in_", None)
     q = classifier.predict_proba(X if names is None else pd.DataFrame(X, columns=names))
-    report = {"rows": n, "seconds": seconds, "before": before, "peak": peak, "error": error_rate(y, q)}
+    report = {
+        "rows": n,
+        "seconds": seconds,
+        "before": before,
+        "peak": peak,
+        "error": error_rate(y, q),
+    }
     report |= {"mnll": mean_negative_log_likelihood(y, q), "bayes": bayes_mnll(y, p)}
     print(json.dumps(report))
 
 
 def in_own_process(folder, n, arguments, *extra):
-    command = [sys.executable, __file__, "--folder", str(folder), "--fit", str(n), "--points", str(arguments.points)]
+    command = [
+        sys.executable,
+        __file__,
+        "--folder",
+        str(folder),
+        "--fit",
+        str(n),
+        "--points",
+        str(arguments.points),
+    ]
     found = subprocess.run([*command, *extra], check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(found.stdout.splitlines()[-1])
 
@@ -88,7 +115,9 @@ def in_own_process(folder, n, arguments, *extra):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=200)
-    parser.add_argument("--rows", type=int, nargs="+", default=[500_000, 1_000_000, 2_000_000, 4_000_000])
+    parser.add_argument(
+        "--rows", type=int, nargs="+", default=[500_000, 1_000_000, 2_000_000, 4_000_000]
+    )
     parser.add_argument("--quick", action="store_true", help="500,000 rows, 50 points")
     parser.add_argument("--verbose", type=int, default=0)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -100,7 +129,9 @@ def main():
     if arguments.quick:
         arguments.rows, arguments.points = [500_000], 50
     say_where()
-    print(f"{'rows':>9} {'from':>7} {'fit s':>7} {'peak MB':>8} {'error':>7} {'MNLL':>8} {'Bayes MNLL':>11}")
+    print(
+        f"{'rows':>9} {'from':>7} {'fit s':>7} {'peak MB':>8} {'error':>7} {'MNLL':>8} {'Bayes MNLL':>11}"
+    )
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), max(arguments.rows))
         for n in arguments.rows:

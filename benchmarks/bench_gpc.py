@@ -2,11 +2,12 @@
 
     python benchmarks/bench_gpc.py [--datasets eeg htru2 magic letter] [--points 200] [--gradients]
 
-Same rows, same inducing points, same kernel family, both run until their bound no longer rises: L-BFGS stops at gains
-of 1e-7 per row (GPD), 1e-6 (GPC, two classes) or 1e-5 (GPC, letter; in its favour). GPC has a probit likelihood, or a
-softmax for letter (RobustMax takes several times as long), natural gradients for its belief, and its kernel is learned
-on the bound with the belief at its best. `--gradients` measures what natural gradients buy: passes to the best belief
-for a fixed kernel (MAGIC), against L-BFGS over means and Cholesky factors.
+Same rows, same inducing points, same kernel family, both run until their bound no longer rises:
+L-BFGS stops at gains of 1e-7 per row (GPD), 1e-6 (GPC, two classes) or 1e-5 (GPC, letter; in its
+favour). GPC has a probit likelihood, or a softmax for letter (RobustMax takes several times as
+long), natural gradients for its belief, and its kernel is learned on the bound with the belief at
+its best. `--gradients` measures what natural gradients buy: passes to the best belief for a fixed
+kernel (MAGIC), against L-BFGS over means and Cholesky factors.
 """
 
 import argparse
@@ -44,7 +45,11 @@ def compare(name, n_points):
     common = {"ard": False, "scaler": None, "n_subsample": len(s.y), "random_state": 0}
     start = time.perf_counter()
     gpd = DirichletGPClassifier(
-        n_inducing=n_points, label_transform="dirichlet", alpha_epsilon=ALPHA[name], max_iter=500, **common
+        n_inducing=n_points,
+        label_transform="dirichlet",
+        alpha_epsilon=ALPHA[name],
+        max_iter=500,
+        **common,
     ).fit(s.X, s.y)
     gpd_seconds = time.perf_counter() - start
     points = gpd.inducing_points_
@@ -94,7 +99,11 @@ def gradients(n_points):
         first = np.concatenate([np.zeros(n_points), np.eye(n_points)[lower]])
         start = time.perf_counter()
         minimize(
-            loss, first, jac=True, method="L-BFGS-B", options={"maxiter": 600, "maxfun": 600, "ftol": 0, "gtol": 0}
+            loss,
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 600, "maxfun": 600, "ftol": 0, "gtol": 0},
         )
         plain = time.perf_counter() - start
     print(f"\nbest belief for a fixed kernel, MAGIC, {n_points} points: bound {best.bound:.2f}")
@@ -102,14 +111,18 @@ def gradients(n_points):
     for gap in (10.0, 1.0, 0.1):
         enough = [i for i, bound in enumerate(history, start=1) if bound > best.bound - gap]
         when = f"{enough[0]} passes" if enough else "never"
-        print(f"plain gradients (L-BFGS): within {gap:g} of it after {when} (of {len(history)} in {plain:.1f} s)")
+        print(
+            f"plain gradients (L-BFGS): within {gap:g} of it after {when} (of {len(history)} in {plain:.1f} s)"
+        )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--datasets", nargs="*", default=["eeg", "htru2", "magic", "letter"])
     parser.add_argument("--points", type=int, default=200)
-    parser.add_argument("--gradients", action="store_true", help="measure what natural gradients buy, too")
+    parser.add_argument(
+        "--gradients", action="store_true", help="measure what natural gradients buy, too"
+    )
     options = parser.parse_args()
     say_where()
     print(

@@ -2,15 +2,17 @@
 
     python benchmarks/bench_gpflow.py [--datasets eeg htru2 magic] [--limit 150] [--small]
 
-Small problems first: two classes (probit and logit) and three (RobustMax), with the kernel fixed and free. GPflow runs
-SciPy's L-BFGS over everything at once. Its probit link is squeezed into [0.001, 0.999], a different model, so it gets
-the exact one; its RobustMax clips probabilities at 1e-4, which cannot be changed. Then the datasets, on the paper's
-split and setting (200 k-means points, one lengthscale, features in [-1, 1]): GPflow takes turns of a natural-gradient
-step and a step of Adam, full batches, whitened, full covariance, until it has reached our bound or the limit in
-seconds; both start from the same kernel. At last GPflow gets our
-kernel and belief: its bound there, and whether its own steps find anything better.
+Small problems first: two classes (probit and logit) and three (RobustMax), with the kernel fixed
+and free. GPflow runs SciPy's L-BFGS over everything at once. Its probit link is squeezed into
+[0.001, 0.999], a different model, so it gets the exact one; its RobustMax clips probabilities at
+1e-4, which cannot be changed. Then the datasets, on the paper's split and setting (200 k-means
+points, one lengthscale, features in [-1, 1]): GPflow takes turns of a natural-gradient step and a
+step of Adam, full batches, whitened, full covariance, until it has reached our bound or the limit
+in seconds; both start from the same kernel. At last GPflow gets our kernel and belief: its bound
+there, and whether its own steps find anything better.
 
-Needs gpflow, which needs an environment of its own (NumPy 1): pip install gpflow && pip install -e .
+Needs gpflow, which needs an environment of its own (NumPy 1): pip install gpflow && pip install -e
+.
 """
 
 import argparse
@@ -54,12 +56,19 @@ def theirs(X, y, points, likelihood, lengthscale, variance):
         "logit": gpflow.likelihoods.Bernoulli(invlink=tf.sigmoid),
     }
     if likelihood == "robustmax":
-        link = gpflow.likelihoods.MultiClass(n_classes, invlink=gpflow.likelihoods.RobustMax(n_classes, 1e-3))
+        link = gpflow.likelihoods.MultiClass(
+            n_classes, invlink=gpflow.likelihoods.RobustMax(n_classes, 1e-3)
+        )
     else:
         link = links[likelihood]
     kernel = gpflow.kernels.SquaredExponential(variance=variance, lengthscales=lengthscale)
     model = gpflow.models.SVGP(
-        kernel, link, points.copy(), num_latent_gps=1 if n_classes == 2 else n_classes, whiten=True, q_diag=False
+        kernel,
+        link,
+        points.copy(),
+        num_latent_gps=1 if n_classes == 2 else n_classes,
+        whiten=True,
+        q_diag=False,
     )
     gpflow.set_trainable(model.inducing_variable, False)
     data = tf.constant(X), tf.constant(y[:, None].astype(np.float64))
@@ -95,15 +104,24 @@ def agreement(name, X, y, likelihood):
         model, data = theirs(X, y, points, likelihood, 1.0, 1.0)
         gpflow.set_trainable(model.kernel, free)
         if likelihood == "robustmax":
-            # RobustMax does not notice the scale of the latents, so the variance would only move the jitter.
+            # RobustMax does not notice the scale of the latents, so the variance would only move
+            # the jitter.
             gpflow.set_trainable(model.kernel.variance, False)
         loss = model.training_loss_closure(data, compile=True)
-        gpflow.optimizers.Scipy().minimize(loss, model.trainable_variables, options={"maxiter": 5000, "ftol": 1e-12})
+        gpflow.optimizers.Scipy().minimize(
+            loss, model.trainable_variables, options={"maxiter": 5000, "ftol": 1e-12}
+        )
         bound = float(model.elbo(data))
         gap = np.abs(ours.predict_proba(X) - probabilities(model, X)).max()
-        print(f"{name} with {likelihood}, kernel {'free' if free else 'fixed'}: bound {ours.bound_:.4f}", end="")
+        print(
+            f"{name} with {likelihood}, kernel {'free' if free else 'fixed'}: bound {ours.bound_:.4f}",
+            end="",
+        )
         print(f", GPflow's {bound:.4f}, probabilities differ by {gap:.1e} at most", end="")
-        scale, variance = float(model.kernel.lengthscales.numpy()), float(model.kernel.variance.numpy())
+        scale, variance = (
+            float(model.kernel.lengthscales.numpy()),
+            float(model.kernel.variance.numpy()),
+        )
         kernel = f"; lengthscale {ours.lengthscale_:.4f} / {scale:.4f}, variance {ours.variance_:.2f} / {variance:.2f}"
         print(kernel if free else "")
 
@@ -114,9 +132,9 @@ def race(name, limit):
     scaler = MinMaxScaler((-1, 1)).fit(s.X)
     X, X_test = scaler.transform(s.X), scaler.transform(s.X_test)
     start = time.perf_counter()
-    ours = VariationalGPClassifier(likelihood="probit", ard=False, scaler=None, n_inducing=200, random_state=0).fit(
-        X, s.y
-    )
+    ours = VariationalGPClassifier(
+        likelihood="probit", ard=False, scaler=None, n_inducing=200, random_state=0
+    ).fit(X, s.y)
     our_seconds = time.perf_counter() - start
     first_scale = float(X.std(axis=0).mean() * np.sqrt(X.shape[1]))
     model, data = theirs(X, s.y, ours.inducing_points_, "probit", first_scale, 2.0)
@@ -155,21 +173,28 @@ def race(name, limit):
     careful = gpflow.optimizers.NaturalGradient(gamma=0.1)
     for _ in range(STEPS_AT_OUR_KERNEL):
         careful.minimize(loss, [(model.q_mu, model.q_sqrt)])
-    print(f", after {STEPS_AT_OUR_KERNEL} more natural-gradient steps {float(model.elbo(data)):.1f}")
+    print(
+        f", after {STEPS_AT_OUR_KERNEL} more natural-gradient steps {float(model.elbo(data)):.1f}"
+    )
     at_our_kernel = probabilities(model, X_test)
     for who, p in (
         ("ours", ours.predict_proba(X_test)),
         ("GPflow's", theirs_p),
         ("GPflow's, our kernel", at_our_kernel),
     ):
-        error, mnll = error_rate(s.y_test, p), mean_negative_log_likelihood(s.y_test, np.clip(p, 1e-300, 1))
+        error, mnll = (
+            error_rate(s.y_test, p),
+            mean_negative_log_likelihood(s.y_test, np.clip(p, 1e-300, 1)),
+        )
         print(f"    {who:<20} test MNLL {mnll:.4f}, error {error:.4f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--datasets", nargs="*", default=["eeg", "htru2", "magic"])
-    parser.add_argument("--limit", type=float, default=150.0, help="seconds that GPflow may take on a dataset")
+    parser.add_argument(
+        "--limit", type=float, default=150.0, help="seconds that GPflow may take on a dataset"
+    )
     parser.add_argument("--small", action="store_true", help="only the small problems")
     options = parser.parse_args()
     say_where()

@@ -2,13 +2,15 @@
 
     python benchmarks/bench_gpytorch.py [--points 200] [--evaluations 15] [--rows 15000] [--quick]
 
-GPyTorch's model is its sparse regression (ExactGP with an InducingPointKernel: the collapsed bound of Titsias with the
-likelihood's fixed noise of every row), a batch over the classes. To make it the same model it gets one kernel shared by
-the classes, the same inducing points, held fixed, and the same prior mean of every class. The script first compares
-the bounds, which differ by their jitter only, then times bound and gradient by turns (GPyTorch in float32 too), then
-runs the same L-BFGS (SciPy's) on both from the same start and compares test error and MNLL. Probabilities of GPyTorch
-are the mean of 1,000 samples through a softmax. By default it adds what the inducing points do not explain to the noise
-of the training rows when it predicts; without that "diagonal correction" its posterior is the one of the bound.
+GPyTorch's model is its sparse regression (ExactGP with an InducingPointKernel: the collapsed bound
+of Titsias with the likelihood's fixed noise of every row), a batch over the classes. To make it the
+same model it gets one kernel shared by the classes, the same inducing points, held fixed, and the
+same prior mean of every class. The script first compares the bounds, which differ by their jitter
+only, then times bound and gradient by turns (GPyTorch in float32 too), then runs the same L-BFGS
+(SciPy's) on both from the same start and compares test error and MNLL. Probabilities of GPyTorch
+are the mean of 1,000 samples through a softmax. By default it adds what the inducing points do not
+explain to the noise of the training rows when it predicts; without that "diagonal correction" its
+posterior is the one of the bound.
 
 Needs torch and gpytorch: pip install torch gpytorch
 """
@@ -60,7 +62,10 @@ class Theirs:
         self.likelihood = gpytorch.likelihoods.DirichletClassificationLikelihood(
             torch.as_tensor(codes), alpha_epsilon=ALPHA, dtype=dtype
         )
-        points, offsets = torch.as_tensor(points, dtype=dtype), torch.as_tensor(offsets, dtype=dtype)
+        points, offsets = (
+            torch.as_tensor(points, dtype=dtype),
+            torch.as_tensor(offsets, dtype=dtype),
+        )
         self.model = SparseDirichletGP(self.X, self.likelihood, points, offsets).to(dtype)
         self.mll = gpytorch.mlls.ExactMarginalLogLikelihood(self.likelihood, self.model)
 
@@ -69,7 +74,9 @@ class Theirs:
         scale = self.model.covar_module.base_kernel
         scale.base_kernel.lengthscale, scale.outputscale = np.exp(logs)
         self.model.zero_grad()
-        value = self.mll(self.model(self.X), self.likelihood.transformed_targets).sum() * len(self.X)
+        value = self.mll(self.model(self.X), self.likelihood.transformed_targets).sum() * len(
+            self.X
+        )
         value.backward()
         raw = (scale.base_kernel.raw_lengthscale, scale.raw_outputscale)
         # the raw parameters are softplus^-1 of the parameters: d parameter / d raw = sigmoid(raw)
@@ -141,7 +148,9 @@ def maximise(bound, evaluations, n):
 def compare_bounds(ours, theirs):
     (value, gradient), (other, other_gradient) = ours, theirs
     of_gradient = np.linalg.norm(gradient - other_gradient) / np.linalg.norm(gradient)
-    print(f"relative difference: bound {abs(value - other) / abs(value):.1e}, gradient {of_gradient:.1e}")
+    print(
+        f"relative difference: bound {abs(value - other) / abs(value):.1e}, gradient {of_gradient:.1e}"
+    )
 
 
 def time_evaluations(X, codes, points, theirs, rounds):
@@ -156,11 +165,15 @@ def time_evaluations(X, codes, points, theirs, rounds):
         return bound.value_and_gradient(START)
 
     compare_bounds(our_evaluations(), twice(theirs))
-    times = by_turns([our_evaluations, lambda: twice(theirs), lambda: twice(single)], rounds, PAUSE) / 2
+    times = (
+        by_turns([our_evaluations, lambda: twice(theirs), lambda: twice(single)], rounds, PAUSE) / 2
+    )
     print(f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points\n")
     print(f"{'':<18} {'s / evaluation':>14} {'best':>8} {'ratio':>8}")
     for i, name in enumerate(["dirichletgp", "GPyTorch", "GPyTorch, float32"]):
-        print(f"{name:<18} {np.median(times[:, i]):>14.4f} {times[:, i].min():>8.4f} {ratio(times, i, 0):>8.1f}")
+        print(
+            f"{name:<18} {np.median(times[:, i]):>14.4f} {times[:, i].min():>8.4f} {ratio(times, i, 0):>8.1f}"
+        )
     print(flush=True)
 
 
@@ -169,13 +182,21 @@ def scores(name, y, optimum, predict):
     start = time.perf_counter()
     probabilities = predict()
     predicted = time.perf_counter() - start
-    print(f"{name:<24} {n_evaluations:>11} {fit:>8.2f} {bound:>12.1f} {np.exp(logs[0]):>11.3f}", end="")
-    print(f" {np.exp(logs[1]):>8.3f} {predicted:>9.2f} {error_rate(y, probabilities):>8.4f}", end="")
+    print(
+        f"{name:<24} {n_evaluations:>11} {fit:>8.2f} {bound:>12.1f} {np.exp(logs[0]):>11.3f}",
+        end="",
+    )
+    print(
+        f" {np.exp(logs[1]):>8.3f} {predicted:>9.2f} {error_rate(y, probabilities):>8.4f}", end=""
+    )
     print(f" {mean_negative_log_likelihood(y, probabilities):>8.4f}", flush=True)
 
 
 def compare_fits(X, codes, points, X_test, y_test, theirs, evaluations):
-    print(f"{'':<24} {'evaluations':>11} {'fit s':>8} {'bound':>12} {'lengthscale':>11} {'variance':>8}", end="")
+    print(
+        f"{'':<24} {'evaluations':>11} {'fit s':>8} {'bound':>12} {'lengthscale':>11} {'variance':>8}",
+        end="",
+    )
     print(f" {'predict s':>9} {'error':>8} {'MNLL':>8}")
     with Workers(None) as workers:
         ours = Ours(X, codes, points, workers)
@@ -184,7 +205,12 @@ def compare_fits(X, codes, points, X_test, y_test, theirs, evaluations):
     their_optimum = maximise(theirs, evaluations, len(X))
     theirs.value_and_gradient(their_optimum[0])
     scores("GPyTorch", y_test, their_optimum, lambda: theirs.predict_proba(X_test, True))
-    scores("GPyTorch, no correction", y_test, their_optimum, lambda: theirs.predict_proba(X_test, False))
+    scores(
+        "GPyTorch, no correction",
+        y_test,
+        their_optimum,
+        lambda: theirs.predict_proba(X_test, False),
+    )
     print(f"ratio of fit times {their_optimum[2] / optimum[2]:.1f}")
 
 
@@ -199,7 +225,9 @@ def main():
     if arguments.quick:
         arguments.rows, arguments.points, arguments.evaluations, arguments.rounds = 1_000, 50, 5, 2
     say_where()
-    print(f"torch {torch.__version__.split('+')[0]} with {torch.get_num_threads()} threads, ", end="")
+    print(
+        f"torch {torch.__version__.split('+')[0]} with {torch.get_num_threads()} threads, ", end=""
+    )
     print(f"gpytorch {gpytorch.__version__}")
     X, codes, points, X_test, y_test = letter(arguments.points, arguments.rows)
     with Workers(None) as workers:

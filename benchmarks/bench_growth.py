@@ -2,8 +2,8 @@
 
     python benchmarks/bench_growth.py [--rounds 5] [--quick]
 
-Every table is measured by turns; "exponent" is the slope of log time between a line and the line before it: 1 where
-doubling doubles the time, 0 where it changes nothing.
+Every table is measured by turns; "exponent" is the slope of log time between a line and the line
+before it: 1 where doubling doubles the time, 0 where it changes nothing.
 """
 
 import argparse
@@ -25,7 +25,9 @@ def table(name, sizes, rounds):
     with Workers(None) as workers:
         best = by_turns([evaluation(size, workers) for size in sizes], rounds).min(axis=0)
     axis = ["rows", "points", "classes"].index(name)
-    print(f"{'rows':>7} {'points':>6} {'classes':>7} {'seconds':>8} {'to the first':>12} {'exponent':>8}")
+    print(
+        f"{'rows':>7} {'points':>6} {'classes':>7} {'seconds':>8} {'to the first':>12} {'exponent':>8}"
+    )
     for i, ((n, m, c), time) in enumerate(zip(sizes, best, strict=True)):
         print(f"{n:>7} {m:>6} {c:>7} {time:>8.4f} {time / best[0]:>12.2f}", end="")
         if i:

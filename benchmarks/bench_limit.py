@@ -2,10 +2,11 @@
 
     python benchmarks/bench_limit.py [--quick]
 
-The products are those that the two passes over the rows make, per block of rows, with the same blocks and the same
-threads: the exponents of the kernel (rows times points, in both passes), the symmetric product K'K, the product K W,
-and the product of the derivative with the features. Their operands are allocated once per thread and stay in cache. No
-exponentials, no M-sized factorisations, no scaling, no gathering of rows: the ratio is the price of those.
+The products are those that the two passes over the rows make, per block of rows, with the same
+blocks and the same threads: the exponents of the kernel (rows times points, in both passes), the
+symmetric product K'K, the product K W, and the product of the derivative with the features. Their
+operands are allocated once per thread and stay in cache. No exponentials, no M-sized
+factorisations, no scaling, no gathering of rows: the ratio is the price of those.
 """
 
 import argparse
@@ -29,7 +30,9 @@ class Products:
     def __init__(self, rows, n_points, n_features, workers):
         self.workers, self.m, self.d = workers, n_points, n_features
         self.size = block_size(n_points)
-        self.runs = [[len(block) for _, block, _ in rows.blocks(run, self.size)] for run in rows.runs()]
+        self.runs = [
+            [len(block) for _, block, _ in rows.blocks(run, self.size)] for run in rows.runs()
+        ]
         self._local = threading.local()
 
     def __call__(self):
@@ -41,9 +44,16 @@ class Products:
         """Of this thread: rows and points with two columns more, kernel values, W, results."""
         if not hasattr(self._local, "operands"):
             rng = np.random.default_rng(0)
-            shapes = [(self.size, self.d + 2), (self.d + 2, self.m), (self.size, self.m), (self.m, self.m)]
+            shapes = [
+                (self.size, self.d + 2),
+                (self.d + 2, self.m),
+                (self.size, self.m),
+                (self.m, self.m),
+            ]
             out = [(self.size, self.m), (self.m, self.m), (self.m, self.d + 1)]
-            self._local.operands = [rng.uniform(0.1, 1.0, s) for s in shapes] + [np.zeros(s) for s in out]
+            self._local.operands = [rng.uniform(0.1, 1.0, s) for s in shapes] + [
+                np.zeros(s) for s in out
+            ]
         return self._local.operands
 
     def _statistics(self, blocks):
@@ -73,17 +83,28 @@ def measure(n, n_points, n_classes, n_features, budget):
     # K'K has n M^2 flops (one triangle), K W has 2 n M^2, the three thin products 2 n M (3 D + 5)
     flops = 3 * n * n_points**2 + 2 * n * n_points * (3 * n_features + 5)
     best = times.min(axis=0)
-    print(f"{n:>7} {n_points:>6} {n_classes:>7} {n_features:>8} {best[0]:>12.4f} {best[1]:>10.4f}", end="")
-    print(f" {flops / best[1] / 1e9:>10.1f} {best[0] / best[1]:>13.2f} {ratio(times, 0, 1):>13.2f}", flush=True)
+    print(
+        f"{n:>7} {n_points:>6} {n_classes:>7} {n_features:>8} {best[0]:>12.4f} {best[1]:>10.4f}",
+        end="",
+    )
+    print(
+        f" {flops / best[1] / 1e9:>10.1f} {best[0] / best[1]:>13.2f} {ratio(times, 0, 1):>13.2f}",
+        flush=True,
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--budget", type=float, default=30.0, help="seconds of evaluations per line of the table")
+    parser.add_argument(
+        "--budget", type=float, default=30.0, help="seconds of evaluations per line of the table"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes, one second a line")
     arguments = parser.parse_args()
     say_where()
-    print(f"{'rows':>7} {'points':>6} {'classes':>7} {'features':>8} {'evaluation s':>12} {'products s':>10}", end="")
+    print(
+        f"{'rows':>7} {'points':>6} {'classes':>7} {'features':>8} {'evaluation s':>12} {'products s':>10}",
+        end="",
+    )
     print(f" {'GFlop/s':>10} {'ratio of best':>13} {'median ratio':>13}")
     for size in QUICK if arguments.quick else SIZES:
         measure(*size, 1.0 if arguments.quick else arguments.budget)

@@ -2,9 +2,10 @@
 
     python benchmarks/bench_memory.py [--points 500] [--quick]
 
-Every fit runs in a process of its own that reads float64 arrays straight from files, so nothing larger than the arrays
-was ever allocated before the fit. The doubled rows are the rows again with a small jitter in the ten numeric columns:
-still the same problem, but not duplicates, which the fit would merge.
+Every fit runs in a process of its own that reads float64 arrays straight from files, so nothing
+larger than the arrays was ever allocated before the fit. The doubled rows are the rows again with a
+small jitter in the ten numeric columns: still the same problem, but not duplicates, which the fit
+would merge.
 """
 
 import argparse
@@ -41,7 +42,9 @@ def save_rows(folder, factor, quick):
     X, y = (s.X[:20_000], s.y[:20_000]) if quick else (s.X, s.y)
     n = int(len(y) * factor)
     rng = np.random.default_rng(0)
-    out = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float64, shape=(n, X.shape[1]))
+    out = np.lib.format.open_memmap(
+        folder / "X.npy", mode="w+", dtype=np.float64, shape=(n, X.shape[1])
+    )
     for start in range(0, n, len(y)):
         part = X[: n - start].copy()
         if start:
@@ -72,13 +75,23 @@ def fit_and_report(folder, n_points):
 def warm_up():
     """Load the libraries and start the threads that a fit uses: they are not its memory."""
     rng = np.random.default_rng(0)
-    DirichletGPClassifier(n_inducing=10, max_iter=1).fit(rng.normal(size=(50, 2)), np.arange(50) % 2)
+    DirichletGPClassifier(n_inducing=10, max_iter=1).fit(
+        rng.normal(size=(50, 2)), np.arange(50) % 2
+    )
 
 
 def in_own_process(factor, arguments):
     with tempfile.TemporaryDirectory() as name:
         quick = ["--quick"] if arguments.quick else []
-        script = [sys.executable, __file__, "--folder", name, "--points", str(arguments.points), *quick]
+        script = [
+            sys.executable,
+            __file__,
+            "--folder",
+            name,
+            "--points",
+            str(arguments.points),
+            *quick,
+        ]
         subprocess.run([*script, "--save", str(factor)], check=True)
         found = subprocess.run(script, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(found.stdout.splitlines()[-1])
@@ -96,13 +109,18 @@ def main():
     if arguments.folder:
         return fit_and_report(arguments.folder, arguments.points)
     say_where()
-    print(f"{'rows':>9} {'input MB':>9} {'before MB':>10} {'peak MB':>8} {'above MB':>9} {'fit s':>7}")
+    print(
+        f"{'rows':>9} {'input MB':>9} {'before MB':>10} {'peak MB':>8} {'above MB':>9} {'fit s':>7}"
+    )
     for factor in (0.5, 1.0, 2.0):
         r = in_own_process(factor, arguments)
         start = max(r["before"], r["largest_before"])
         if start > 1.02 * r["before"]:
             print("more was allocated before the fit than its input: the peak is a lower limit")
-        print(f"{r['rows']:>9} {r['input'] / MB:>9.0f} {r['before'] / MB:>10.0f} {r['peak'] / MB:>8.0f}", end="")
+        print(
+            f"{r['rows']:>9} {r['input'] / MB:>9.0f} {r['before'] / MB:>10.0f} {r['peak'] / MB:>8.0f}",
+            end="",
+        )
         print(f" {(r['peak'] - r['before']) / MB:>9.0f} {r['seconds']:>7.1f}", flush=True)
 
 

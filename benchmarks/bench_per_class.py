@@ -2,8 +2,8 @@
 
     python benchmarks/bench_per_class.py [--points 200] [--evaluations 20] [--quick]
 
-Both compute the same bound and gradient at the same hyperparameters, by turns. The second table shows what classes
-cost: the same rows with 26 labels and with 2.
+Both compute the same bound and gradient at the same hyperparameters, by turns. The second table
+shows what classes cost: the same rows with 26 labels and with 2.
 """
 
 import argparse
@@ -21,7 +21,10 @@ ALPHA = 0.001
 def hyperparameters(n_features, n, seed=0):
     """Lengthscales and variances around the optimum of an isotropic kernel (1.02 and 4.6)."""
     rng = np.random.default_rng(seed)
-    return [(1.02 * np.exp(0.2 * rng.normal(size=n_features)), 4.6 * np.exp(0.2 * rng.normal())) for _ in range(n)]
+    return [
+        (1.02 * np.exp(0.2 * rng.normal(size=n_features)), 4.6 * np.exp(0.2 * rng.normal()))
+        for _ in range(n)
+    ]
 
 
 def ours(X, codes, points, settings):
@@ -30,7 +33,9 @@ def ours(X, codes, points, settings):
     with Workers(None) as workers:
         objective = objective_of(X, codes, workers, ALPHA)
         for lengthscale, variance in settings:
-            value, gradient = objective.value_and_gradient(Kernel("rbf", lengthscale, variance), points)
+            value, gradient = objective.value_and_gradient(
+                Kernel("rbf", lengthscale, variance), points
+            )
             results.append((value, np.append(gradient.log_lengthscale, gradient.log_variance)))
     return results
 
@@ -47,7 +52,8 @@ def against_per_class(X, codes, points, evaluations):
     plain = PerClassBound(X, codes, points, ALPHA, JITTER)
     settings = hyperparameters(X.shape[1], 4)
     differences = largest_difference(
-        ours(X, codes, points, settings), [plain.value_and_gradient(*setting) for setting in settings]
+        ours(X, codes, points, settings),
+        [plain.value_and_gradient(*setting) for setting in settings],
     )
     print(f"relative difference: bound {differences[0]:.1e}, gradient {differences[1]:.1e}")
     if max(differences) > 1e-8:
@@ -62,11 +68,18 @@ def against_per_class(X, codes, points, evaluations):
         PAUSE,
     )
     times /= per_turn
-    print(f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points; {rounds * per_turn} evaluations of each\n")
+    print(
+        f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points; {rounds * per_turn} evaluations of each\n"
+    )
     print(f"{'':<22} {'s / evaluation':>14} {'best':>8}")
-    for name, column in (("one regression / class", times[:, 0]), ("class statistics", times[:, 1])):
+    for name, column in (
+        ("one regression / class", times[:, 0]),
+        ("class statistics", times[:, 1]),
+    ):
         print(f"{name:<22} {np.median(column):14.4f} {column.min():8.4f}")
-    print(f"ratio {ratio(times, 0, 1):.1f}, of the best {times[:, 0].min() / times[:, 1].min():.1f}\n")
+    print(
+        f"ratio {ratio(times, 0, 1):.1f}, of the best {times[:, 0].min() / times[:, 1].min():.1f}\n"
+    )
 
 
 def cost_of_classes(X, codes, points, rounds):
@@ -74,7 +87,10 @@ def cost_of_classes(X, codes, points, rounds):
     two = (codes >= (codes.max() + 1) // 2).astype(int)
     with Workers(None) as workers:
         kernel = Kernel("rbf", *setting[0])
-        many_classes, two_classes = objective_of(X, codes, workers, ALPHA), objective_of(X, two, workers, ALPHA)
+        many_classes, two_classes = (
+            objective_of(X, codes, workers, ALPHA),
+            objective_of(X, two, workers, ALPHA),
+        )
         times = by_turns(
             [
                 lambda: many_classes.value_and_gradient(kernel, points),
@@ -85,7 +101,9 @@ def cost_of_classes(X, codes, points, rounds):
     print(f"{'classes':<8} {'median s':>9} {'best s':>8}")
     for name, column in ((codes.max() + 1, times[:, 0]), (2, times[:, 1])):
         print(f"{name:<8} {np.median(column):9.4f} {column.min():8.4f}")
-    print(f"ratio {ratio(times, 0, 1):.2f}, of the best {times[:, 0].min() / times[:, 1].min():.2f}")
+    print(
+        f"ratio {ratio(times, 0, 1):.2f}, of the best {times[:, 0].min() / times[:, 1].min():.2f}"
+    )
 
 
 def main():

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_points.py [--points 500 1000 2000] [--quick]
 
-The paper's split of coverbin (class 2 against the rest, 522,910 training rows, 54 features), in memory, each fit in a
-process of its own.
+The paper's split of coverbin (class 2 against the rest, 522,910 training rows, 54 features), in
+memory, each fit in a process of its own.
 """
 
 import argparse
@@ -25,7 +25,9 @@ def fit_and_report(n_points, quick, verbose):
     s = split("coverbin", 0)
     rows = slice(0, 20_000 if quick else None)
     start = time.perf_counter()
-    classifier = DirichletGPClassifier(n_inducing=n_points, random_state=0, verbose=verbose).fit(s.X[rows], s.y[rows])
+    classifier = DirichletGPClassifier(n_inducing=n_points, random_state=0, verbose=verbose).fit(
+        s.X[rows], s.y[rows]
+    )
     report = {"points": n_points, "rows": len(s.y[rows]), "seconds": time.perf_counter() - start}
     report["peak"] = memory("VmHWM")
     p = np.concatenate([classifier.predict_proba(part) for part in np.array_split(s.X_test, 20)])
@@ -43,13 +45,17 @@ def main():
     if arguments.fit:
         return fit_and_report(arguments.fit, arguments.quick, arguments.verbose)
     say_where()
-    print(f"{'points':>6} {'rows':>7} {'fit s':>7} {'peak MB':>8} {'error':>7} {'MNLL':>7} {'ECE':>7}")
+    print(
+        f"{'points':>6} {'rows':>7} {'fit s':>7} {'peak MB':>8} {'error':>7} {'MNLL':>7} {'ECE':>7}"
+    )
     for n_points in arguments.points:
         extra = ["--quick"] if arguments.quick else []
         command = [sys.executable, __file__, "--fit", str(n_points), *extra]
         found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         r = json.loads(found.stdout.splitlines()[-1])
-        print(f"{r['points']:>6} {r['rows']:>7} {r['seconds']:>7.0f} {r['peak'] / 1e6:>8.0f}", end="")
+        print(
+            f"{r['points']:>6} {r['rows']:>7} {r['seconds']:>7.0f} {r['peak'] / 1e6:>8.0f}", end=""
+        )
         print(f" {r['error']:>7.4f} {r['mnll']:>7.4f} {r['ece']:>7.4f}", flush=True)
 
 

@@ -18,7 +18,10 @@ from dirichletgp import DirichletGPClassifier
 from dirichletgp.metrics import error_rate, expected_calibration_error, mean_negative_log_likelihood
 
 DATASETS = ["eeg", "htru2", "magic", "letter", "pendigits", "satimage"]
-PAPER_ALPHA = {"letter": 0.001, "pendigits": 0.001}  # 0.01 for the others; pendigits and satimage are not in the paper
+PAPER_ALPHA = {
+    "letter": 0.001,
+    "pendigits": 0.001,
+}  # 0.01 for the others; pendigits and satimage are not in the paper
 
 
 def methods(name):
@@ -32,7 +35,9 @@ def methods(name):
             alpha_epsilon=PAPER_ALPHA.get(name, 0.01),
             random_state=0,
         ),
-        "boosting": HistGradientBoostingClassifier(max_iter=500, early_stopping=True, random_state=0),
+        "boosting": HistGradientBoostingClassifier(
+            max_iter=500, early_stopping=True, random_state=0
+        ),
     }
 
 
@@ -51,19 +56,26 @@ def measure(name, seed, method, model):
         "error": error_rate(s.y_test, probabilities, labels=labels),
         "mnll": mean_negative_log_likelihood(s.y_test, probabilities, labels=labels),
         "ece": expected_calibration_error(s.y_test, probabilities, labels=labels),
-        "ece_midpoint": expected_calibration_error(s.y_test, probabilities, labels=labels, confidence="midpoint"),
+        "ece_midpoint": expected_calibration_error(
+            s.y_test, probabilities, labels=labels, confidence="midpoint"
+        ),
         "fit_seconds": fitted - start,
         "predict_seconds": predicted - fitted,
     }
     if hasattr(model, "loo_proba"):
-        result["loo_mnll"] = mean_negative_log_likelihood(s.y, model.loo_proba(s.X, s.y), labels=labels)
+        result["loo_mnll"] = mean_negative_log_likelihood(
+            s.y, model.loo_proba(s.X, s.y), labels=labels
+        )
         result["lengthscale"] = float(np.mean(model.lengthscale_))
         result["variance"] = model.variance_
     return result
 
 
 def table(results):
-    print(f"\n{'dataset':<10} {'method':<9} {'splits':>6} {'error':>8} {'MNLL':>8} {'ECE':>8} {'ECE mid':>8}", end="")
+    print(
+        f"\n{'dataset':<10} {'method':<9} {'splits':>6} {'error':>8} {'MNLL':>8} {'ECE':>8} {'ECE mid':>8}",
+        end="",
+    )
     print(f" {'LOO MNLL':>9} {'fit s':>7} {'max fit':>7} {'predict':>8}")
     for name in DATASETS:
         for method in ("defaults", "paper", "boosting"):
@@ -74,8 +86,13 @@ def table(results):
             def mean(key, rows=rows):
                 return np.mean([r.get(key, np.nan) for r in rows])
 
-            print(f"{name:<10} {method:<9} {len(rows):>6} {mean('error'):8.4f} {mean('mnll'):8.4f}", end="")
-            print(f" {mean('ece'):8.4f} {mean('ece_midpoint'):8.4f} {mean('loo_mnll'):9.4f}", end="")
+            print(
+                f"{name:<10} {method:<9} {len(rows):>6} {mean('error'):8.4f} {mean('mnll'):8.4f}",
+                end="",
+            )
+            print(
+                f" {mean('ece'):8.4f} {mean('ece_midpoint'):8.4f} {mean('loo_mnll'):9.4f}", end=""
+            )
             longest = max(r["fit_seconds"] for r in rows)
             print(f" {mean('fit_seconds'):7.2f} {longest:7.2f} {mean('predict_seconds'):8.3f}")
 

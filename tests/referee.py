@@ -12,7 +12,9 @@ from dirichletgp._gp.core.labels import LabelTransform
 from dirichletgp._gp.rows.in_memory import ArrayRows
 
 
-def problem(n_classes, n=60, n_features=3, n_points=9, weighted=False, family="rbf", alpha=0.01, seed=0):
+def problem(
+    n_classes, n=60, n_features=3, n_points=9, weighted=False, family="rbf", alpha=0.01, seed=0
+):
     """A small random problem with everything that a model is made of."""
     rng = np.random.default_rng(seed + 100 * n_classes)
     codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
@@ -105,7 +107,8 @@ def exact_latent(p, new):
 def variational_bound(p, mean, covariance, expected_log):
     """The bound of sparse variational classification, in terms of the inducing values themselves.
 
-    `mean` (L, M) and `covariance` (L, M, M) are of whitened values; `expected_log(mean, variance)` is E[log p] of rows.
+    `mean` (L, M) and `covariance` (L, M, M) are of whitened values; `expected_log(mean, variance)`
+    is E[log p] of rows.
     """
     Kzz = kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(len(p.Z))
     root = np.linalg.cholesky(Kzz)
@@ -113,9 +116,13 @@ def variational_bound(p, mean, covariance, expected_log):
     latent_mean, latent_variance, divergence = [], [], 0.0
     for m, S in zip(mean, covariance, strict=True):
         mu, sigma = root @ m, root @ S @ root.T
-        divergence += 0.5 * (np.trace(np.linalg.solve(Kzz, sigma)) + mu @ np.linalg.solve(Kzz, mu) - len(m))
+        divergence += 0.5 * (
+            np.trace(np.linalg.solve(Kzz, sigma)) + mu @ np.linalg.solve(Kzz, mu) - len(m)
+        )
         divergence += 0.5 * (np.linalg.slogdet(Kzz)[1] - np.linalg.slogdet(sigma)[1])
         latent_mean.append(projection @ mu)
-        latent_variance.append(p.kernel.variance - np.sum((projection @ (Kzz - sigma)) * projection, axis=1))
+        latent_variance.append(
+            p.kernel.variance - np.sum((projection @ (Kzz - sigma)) * projection, axis=1)
+        )
     values = expected_log(np.column_stack(latent_mean), np.column_stack(latent_variance))
     return p.weights @ values - divergence

@@ -18,7 +18,9 @@ def moons():
 
 
 def fit(moons, **kwargs):
-    return DirichletGPClassifier(**{"n_inducing": 20, "max_iter": 5, "random_state": 0, **kwargs}).fit(*moons)
+    return DirichletGPClassifier(
+        **{"n_inducing": 20, "max_iter": 5, "random_state": 0, **kwargs}
+    ).fit(*moons)
 
 
 # Refused
@@ -181,7 +183,9 @@ def test_a_class_with_a_single_row(moons):
 
 def test_a_kernel_matrix_that_will_not_factor_gets_jitter_and_a_warning(moons, monkeypatch):
     start = _training.Trainer._start
-    monkeypatch.setattr(_training.Trainer, "_start", lambda self: replace(start(self), jitter=1e-20))
+    monkeypatch.setattr(
+        _training.Trainer, "_start", lambda self: replace(start(self), jitter=1e-20)
+    )
     monkeypatch.setattr(_training, "JITTER", 1e-20)
     with pytest.warns(RuntimeWarning, match="close to singular"):
         classifier = fit(moons, lengthscale=1e4, max_iter=1, n_inducing=60)

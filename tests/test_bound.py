@@ -42,7 +42,9 @@ def test_gradient_equals_differences_of_the_dense_bound(n_classes, weighted, fam
         p.Z = vector[4:].reshape(-1, 3)
         return referee.bound(p)
 
-    analytic = np.concatenate([gradient.log_lengthscale, [gradient.log_variance], gradient.points.ravel()])
+    analytic = np.concatenate(
+        [gradient.log_lengthscale, [gradient.log_variance], gradient.points.ravel()]
+    )
     numeric = np.array([extrapolated_derivative(dense, start, i) for i in range(len(start))])
     np.testing.assert_allclose(analytic, numeric, rtol=1e-8, atol=1e-8 * np.abs(numeric).max())
 
@@ -72,7 +74,9 @@ def test_bound_from_whitened_statistics_is_the_same(n_classes, workers):
     p = referee.problem(n_classes, weighted=True)
     basis = make_basis(p.kernel, p.Z, p.jitter)
     statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers)
-    posterior = Posterior.from_statistics(statistics, p.kernel.variance, p.transform, p.prior, workers)
+    posterior = Posterior.from_statistics(
+        statistics, p.kernel.variance, p.transform, p.prior, workers
+    )
     assert collapsed_bound(statistics, posterior) == pytest.approx(referee.bound(p), rel=1e-10)
 
 
@@ -98,7 +102,9 @@ def test_the_gradient_survives_a_nearly_singular_kernel_matrix(workers):
         kernel = p.kernel.with_parameters(np.full(3, 4.0 * np.exp(log_factor)), 5.0)
         basis = make_basis(kernel, p.Z, p.jitter)
         statistics = ClassStatistics.accumulate(rows, basis.vectors, len(p.Z), workers)
-        return collapsed_bound(statistics, Posterior.from_statistics(statistics, 5.0, p.transform, p.prior, workers))
+        return collapsed_bound(
+            statistics, Posterior.from_statistics(statistics, 5.0, p.transform, p.prior, workers)
+        )
 
     kernel = p.kernel.with_parameters(np.full(3, 4.0), 5.0)
     bound, gradient = objective(p, workers).value_and_gradient(kernel, p.Z)

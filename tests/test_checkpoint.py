@@ -47,12 +47,16 @@ def small_chunks(monkeypatch):
 
 
 def quick(**parameters):
-    return DirichletGPClassifier(**{"n_inducing": 20, "max_iter": 2, "random_state": 0, **parameters})
+    return DirichletGPClassifier(
+        **{"n_inducing": 20, "max_iter": 2, "random_state": 0, **parameters}
+    )
 
 
 def run(checkpoint, model, seconds=None):
     """A fit in a process of its own; whether it was killed after so many seconds."""
-    with subprocess.Popen([sys.executable, "-c", SCRIPT, checkpoint, model], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, checkpoint, model], stdout=subprocess.PIPE
+    ) as process:
         process.stdout.readline()
         try:
             assert process.wait(timeout=seconds) == 0
@@ -85,7 +89,9 @@ def test_killing_at_random_moments_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize("random_state", [0, None])
 @pytest.mark.parametrize("stop_at", [0, 1, 7])
-def test_an_interrupted_fit_goes_on(data, tmp_path, small_chunks, monkeypatch, stop_at, random_state):
+def test_an_interrupted_fit_goes_on(
+    data, tmp_path, small_chunks, monkeypatch, stop_at, random_state
+):
     X, y = data
     path, accumulate, passed = tmp_path / "fit.ckpt", ClassStatistics.accumulate, []
 
@@ -108,7 +114,9 @@ def test_an_interrupted_fit_goes_on(data, tmp_path, small_chunks, monkeypatch, s
 
     calls = []
     monkeypatch.setattr(
-        _full_pass.ClassStatistics, "accumulate", lambda *a, **k: calls.append(1) or accumulate(*a, **k)
+        _full_pass.ClassStatistics,
+        "accumulate",
+        lambda *a, **k: calls.append(1) or accumulate(*a, **k),
     )
     classifier.fit(X, y, checkpoint=path)
     assert not path.exists()
@@ -153,7 +161,11 @@ def test_parameters_are_told_apart_by_all_their_numbers_and_not_by_their_place_i
     assert repr(points) == repr(other)
     assert repr(described({"inducing": points})) != repr(described({"inducing": other}))
     assert repr(described({"inducing": points})) == repr(described({"inducing": points.copy()}))
-    scalers = [FunctionTransformer(np.log1p), FunctionTransformer(np.log1p), FunctionTransformer(np.sqrt)]
+    scalers = [
+        FunctionTransformer(np.log1p),
+        FunctionTransformer(np.log1p),
+        FunctionTransformer(np.sqrt),
+    ]
     one, same, different = (repr(described({"scaler": scaler})) for scaler in scalers)
     assert one == same != different
     assert " at 0x" not in repr(described({"scaler": FunctionTransformer(lambda X: X)}))
@@ -186,7 +198,13 @@ def test_ctrl_c_stops_within_a_block():
     X = rng.normal(size=(400_000, 3))
     y = (X[:, 0] > 0).astype(int)
     classifier = DirichletGPClassifier(
-        inducing=X[:1_000], lengthscale=1.0, variance=1.0, max_iter=0, alpha_epsilon=0.1, n_jobs=2, scaler=None
+        inducing=X[:1_000],
+        lengthscale=1.0,
+        variance=1.0,
+        max_iter=0,
+        alpha_epsilon=0.1,
+        n_jobs=2,
+        scaler=None,
     )
     pressed = []
 

@@ -150,7 +150,11 @@ def test_class_prior_moves_predictions_far_from_the_data(moons):
 
     def far_mean(prior):
         kwargs = {"scaler": None, "n_inducing": 30, "random_state": 0}
-        mean, _ = DirichletGPClassifier(class_prior=prior, **kwargs).fit(X, y).latent_mean_and_variance(far)
+        mean, _ = (
+            DirichletGPClassifier(class_prior=prior, **kwargs)
+            .fit(X, y)
+            .latent_mean_and_variance(far)
+        )
         return mean[0, 1] - mean[0, 0]
 
     assert far_mean("uniform") == pytest.approx(0.0, abs=1e-6)
@@ -172,7 +176,9 @@ def test_weight_two_equals_a_repeated_row(moons):
     twice = np.arange(150) % 4 == 0
     kwargs = {"max_iter": 20, "random_state": 0}
     weighted = DirichletGPClassifier(**kwargs).fit(X, y, np.where(twice, 2, 1))
-    repeated = DirichletGPClassifier(**kwargs).fit(np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]]))
+    repeated = DirichletGPClassifier(**kwargs).fit(
+        np.concatenate([X, X[twice]]), np.concatenate([y, y[twice]])
+    )
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7)
 
 
@@ -182,13 +188,17 @@ def test_permuting_classes_permutes_probabilities(many_classes):
     kwargs = {"n_inducing": 900, "max_iter": 5, "n_subsample": 900, "random_state": 0}
     plain = DirichletGPClassifier(**kwargs).fit(X[:300], y[:300])
     permuted = DirichletGPClassifier(**kwargs).fit(X[:300], order[y[:300]])
-    np.testing.assert_allclose(permuted.predict_proba(X[300:])[:, order], plain.predict_proba(X[300:]), atol=1e-5)
+    np.testing.assert_allclose(
+        permuted.predict_proba(X[300:])[:, order], plain.predict_proba(X[300:]), atol=1e-5
+    )
 
 
 def test_the_same_seed_gives_the_same_model_whatever_the_threads(moons):
     first = DirichletGPClassifier(n_inducing=50, random_state=3, n_jobs=1).fit(*moons)
     second = DirichletGPClassifier(n_inducing=50, random_state=3, n_jobs=2).fit(*moons)
-    np.testing.assert_allclose(first.predict_proba(moons[0]), second.predict_proba(moons[0]), atol=1e-10)
+    np.testing.assert_allclose(
+        first.predict_proba(moons[0]), second.predict_proba(moons[0]), atol=1e-10
+    )
 
 
 # Predictions
@@ -201,7 +211,9 @@ def test_predictions_agree_with_each_other(which, request, many_classes, moons):
     probabilities = classifier.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(np.exp(classifier.predict_log_proba(X)), probabilities, atol=1e-9)
-    np.testing.assert_array_equal(classifier.predict(X), classifier.classes_[probabilities.argmax(axis=1)])
+    np.testing.assert_array_equal(
+        classifier.predict(X), classifier.classes_[probabilities.argmax(axis=1)]
+    )
     lower, upper = classifier.predict_interval(X, level=0.9)
     assert np.all((lower >= 0) & (lower <= upper) & (upper <= 1))
     total, aleatoric, epistemic = classifier.predict_uncertainty(X)
@@ -263,8 +275,12 @@ def test_float32_rows_are_used_as_they_are(moons):
 
 def test_pipelines_and_grid_search():
     X, y = load_iris(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), DirichletGPClassifier(scaler=None, max_iter=5, random_state=0))
-    search = GridSearchCV(pipeline, {"dirichletgpclassifier__kernel": ["rbf", "matern32"]}, cv=2).fit(X, y)
+    pipeline = make_pipeline(
+        StandardScaler(), DirichletGPClassifier(scaler=None, max_iter=5, random_state=0)
+    )
+    search = GridSearchCV(
+        pipeline, {"dirichletgpclassifier__kernel": ["rbf", "matern32"]}, cv=2
+    ).fit(X, y)
     assert search.best_score_ > 0.9
     probabilities = cross_val_predict(pipeline, X, y, method="predict_proba", cv=3)
     assert probabilities.shape == (150, 3)
@@ -281,11 +297,15 @@ def test_a_pickled_model_is_small_and_predicts_the_same(many_classes):
     X, y = many_classes
     sizes = []
     for n in (300, 900):
-        classifier = DirichletGPClassifier(n_inducing=40, max_iter=3, scaler="standard", random_state=0)
+        classifier = DirichletGPClassifier(
+            n_inducing=40, max_iter=3, scaler="standard", random_state=0
+        )
         classifier.fit(X[:n], y[:n])
         pickled = pickle.dumps(classifier)
         sizes.append(len(pickled))
-        np.testing.assert_allclose(pickle.loads(pickled).predict_proba(X), classifier.predict_proba(X), atol=1e-12)
+        np.testing.assert_allclose(
+            pickle.loads(pickled).predict_proba(X), classifier.predict_proba(X), atol=1e-12
+        )
     assert sizes[1] == pytest.approx(sizes[0], abs=100)
 
 

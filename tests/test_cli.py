@@ -41,7 +41,9 @@ def messy_rows(n, seed=0):
 
 
 def write_csv(path, columns, encoding="utf-8", delimiter=","):
-    lines = [delimiter.join(columns)] + [delimiter.join(row) for row in zip(*columns.values(), strict=True)]
+    lines = [delimiter.join(columns)] + [
+        delimiter.join(row) for row in zip(*columns.values(), strict=True)
+    ]
     path.write_bytes(("\n".join(lines) + "\n").encode(encoding))
     return str(path)
 
@@ -68,7 +70,17 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     write_csv(folder / "train.csv", messy_rows(400))
     write_csv(folder / "new.csv", messy_rows(300, seed=1))
-    command = [sys.executable, "-m", "dirichletgp.cli", "fit", "train.csv", "-t", "sick", "-o", "model.dgp"]
+    command = [
+        sys.executable,
+        "-m",
+        "dirichletgp.cli",
+        "fit",
+        "train.csv",
+        "-t",
+        "sick",
+        "-o",
+        "model.dgp",
+    ]
     command += ["--report", "report.html", "--json", "--n-inducing", "50"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -102,14 +114,23 @@ def test_fit_says_what_it_did_with_each_column_and_how_well_it_went(folder):
 
 
 def test_fit_prints_columns_metrics_and_verdict_for_people(run, folder, tmp_path):
-    code, out, err = run("fit", folder / "train.csv", "-t", "sick", "-o", tmp_path / "m.dgp", "--n-inducing", 20)
+    code, out, err = run(
+        "fit", folder / "train.csv", "-t", "sick", "-o", tmp_path / "m.dgp", "--n-inducing", 20
+    )
     assert code == 0
-    for words in ("rows to learn from", "not used: it numbers the rows", "Calibration error", "percentage point"):
+    for words in (
+        "rows to learn from",
+        "not used: it numbers the rows",
+        "Calibration error",
+        "percentage point",
+    ):
         assert words in out
     assert "model written to" in err
 
 
-def test_predictions_are_those_of_the_saved_classifier_whatever_the_file_format(run, folder, tmp_path):
+def test_predictions_are_those_of_the_saved_classifier_whatever_the_file_format(
+    run, folder, tmp_path
+):
     table = arrow_csv.read_csv(folder / "new.csv")
     parquet.write_table(table, tmp_path / "new.parquet")
     with ipc.new_file(tmp_path / "new.arrow", table.schema) as writer:
@@ -126,7 +147,10 @@ def test_predictions_are_those_of_the_saved_classifier_whatever_the_file_format(
     for other in results[1:]:
         assert other.drop_columns("id").equals(first.drop_columns("id"))
     probability = first["probability"].to_numpy()
-    assert_allclose(probability, np.maximum(first["probability_no"].to_numpy(), first["probability_yes"].to_numpy()))
+    assert_allclose(
+        probability,
+        np.maximum(first["probability_no"].to_numpy(), first["probability_yes"].to_numpy()),
+    )
     assert np.all(first["lower"].to_numpy() <= probability)
     assert np.all(probability <= first["upper"].to_numpy())
     parts = first["noise"].to_numpy() + first["lack_of_data"].to_numpy()
@@ -143,7 +167,9 @@ def test_predictions_agree_with_the_truth_as_evaluate_says(run, folder, tmp_path
 
 def test_rows_of_the_report_have_the_numbers_they_have_in_the_file(folder):
     page = (folder / "report.html").read_text()
-    rows = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["rows"]
+    rows = json.loads(
+        re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
+    )["rows"]
     table = messy_rows(400)
     place = rows["columns"].index("dose")
     assert rows["source"] == "train.csv"
@@ -152,7 +178,9 @@ def test_rows_of_the_report_have_the_numbers_they_have_in_the_file(folder):
 
 
 def test_rows_go_through_pipes(run, folder, tmp_path):
-    code, out, _ = run("predict", folder / "model.dgp", "-", stdin=(folder / "new.csv").read_bytes())
+    code, out, _ = run(
+        "predict", folder / "model.dgp", "-", stdin=(folder / "new.csv").read_bytes()
+    )
     assert code == 0
     assert out.count("\n") == 301
     run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "out.csv")
@@ -161,10 +189,10 @@ def test_rows_go_through_pipes(run, folder, tmp_path):
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="this system has no such device")
 def test_a_device_can_be_written_to(folder):
-    command = (
-        f"{sys.executable} -m dirichletgp.cli predict model.dgp new.csv -o /dev/stdout --output-format csv | wc -l"
+    command = f"{sys.executable} -m dirichletgp.cli predict model.dgp new.csv -o /dev/stdout --output-format csv | wc -l"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
     )
-    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
     assert int(done.stdout) == 301
 
 
@@ -172,7 +200,9 @@ def test_a_reader_that_has_had_enough_ends_the_command_quietly(folder):
     rows = (folder / "new.csv").read_bytes().splitlines(keepends=True)
     (folder / "long.csv").write_bytes(rows[0] + b"".join(rows[1:]) * 100)
     command = f"{sys.executable} -m dirichletgp.cli predict model.dgp long.csv | head -1"
-    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.stdout.startswith('"label"')
     assert done.stderr == ""
 
@@ -182,7 +212,9 @@ def test_prediction_works_a_batch_at_a_time(run, folder, tmp_path, monkeypatch):
     monkeypatch.setattr("dirichletgp._gp.rows.tables.reading._BLOCK_BYTES", 4_000)
     run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "parts.parquet")
     assert parquet.ParquetFile(tmp_path / "parts.parquet").num_row_groups > 1
-    assert parquet.read_table(tmp_path / "parts.parquet").equals(parquet.read_table(tmp_path / "whole.parquet"))
+    assert parquet.read_table(tmp_path / "parts.parquet").equals(
+        parquet.read_table(tmp_path / "whole.parquet")
+    )
 
 
 def test_info_says_what_the_model_needs_and_how_it_did(run, folder):
@@ -197,11 +229,21 @@ def test_info_says_what_the_model_needs_and_how_it_did(run, folder):
 
 
 def test_report_and_evaluate_of_a_given_test_file(run, folder, tmp_path):
-    code, out, _ = run("report", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "r.html", "--json")
+    code, out, _ = run(
+        "report", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "r.html", "--json"
+    )
     assert code == 0
     assert json.loads(out)["rows"] == 300
     assert "person 1" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    arguments = ("--test", folder / "new.csv", "-o", tmp_path / "m.dgp", "--json", "--n-inducing", 20)
+    arguments = (
+        "--test",
+        folder / "new.csv",
+        "-o",
+        tmp_path / "m.dgp",
+        "--json",
+        "--n-inducing",
+        20,
+    )
     code, out, _ = run("fit", folder / "train.csv", "-t", "sick", *arguments)
     assert json.loads(out)["test"]["rows"] == 300
     assert json.loads(out)["training_rows"] == 400
@@ -225,7 +267,9 @@ def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):
         return run("fit", path, "-t", target, "-o", tmp_path / "never.dgp")
 
     rows = messy_rows(60)
-    assert_fails(fit(folder / "train.csv", "sic"), "has no column 'sic', the target; its columns: id, name")
+    assert_fails(
+        fit(folder / "train.csv", "sic"), "has no column 'sic', the target; its columns: id, name"
+    )
     assert_fails(fit(tmp_path / "nowhere.csv"), "no such file")
     (tmp_path / "empty.csv").write_bytes(b"")
     assert_fails(fit(tmp_path / "empty.csv"), "is empty")
@@ -239,11 +283,18 @@ def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):
     assert_fails(fit(tmp_path / "parquet.csv"), "pass --format parquet")
     (tmp_path / "late.csv").write_bytes("dose,sick\n1,ä\n".encode("latin-1"))
     assert_fails(fit(tmp_path / "late.csv"), "is not UTF-8 text")
-    assert_fails(fit(write_csv(tmp_path / "one.csv", rows | {"sick": ["yes"] * 60})), "one class only, 'yes'")
-    assert_fails(fit(write_csv(tmp_path / "gap.csv", rows | {"sick": ["?", *rows["sick"][1:]]})), "missing in 1 rows")
+    assert_fails(
+        fit(write_csv(tmp_path / "one.csv", rows | {"sick": ["yes"] * 60})), "one class only, 'yes'"
+    )
+    assert_fails(
+        fit(write_csv(tmp_path / "gap.csv", rows | {"sick": ["?", *rows["sick"][1:]]})),
+        "missing in 1 rows",
+    )
     wide = {f"c{j}": ["1", "2"] for j in range(100_000)} | {"sick": ["yes", "no"]}
     assert_fails(fit(write_csv(tmp_path / "wide.csv", wide)), "has 100,001 columns; at most 5,000")
-    assert_fails(fit(write_csv(tmp_path / "only.csv", {"sick": rows["sick"]})), "no column can be used")
+    assert_fails(
+        fit(write_csv(tmp_path / "only.csv", {"sick": rows["sick"]})), "no column can be used"
+    )
     (tmp_path / "ragged.csv").write_bytes(b"dose,sick\n1,yes\n2,no,3\n")
     assert_fails(fit(tmp_path / "ragged.csv"), "cannot be read: CSV parse error")
     (tmp_path / "fake.parquet").write_bytes(b"dose,sick\n1,yes\n")
@@ -251,15 +302,22 @@ def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):
     assert_fails(fit(tmp_path / "t.xlsx"), "the name does not end in one of .csv")
     numbers = rows | {"sick": [f"{i / 7:.5f}" for i in range(60)]}
     assert_fails(
-        fit(write_csv(tmp_path / "numbers.csv", numbers)), "different numbers; a number is estimated by regression"
+        fit(write_csv(tmp_path / "numbers.csv", numbers)),
+        "different numbers; a number is estimated by regression",
     )
-    assert_fails(run("fit", folder / "train.csv", "-t", "sick", "-o", "/nowhere/m.dgp"), "there is no folder /nowhere")
+    assert_fails(
+        run("fit", folder / "train.csv", "-t", "sick", "-o", "/nowhere/m.dgp"),
+        "there is no folder /nowhere",
+    )
     assert not (tmp_path / "never.dgp").exists()
 
 
 def test_wrong_usage_is_refused_in_one_line(run, folder):
     assert_fails(run("fit", folder / "train.csv"), "--target")
-    assert_fails(run("fit", folder / "train.csv", "-t", "sick", "--n-inducing", "many"), "dirichletgp fit --help")
+    assert_fails(
+        run("fit", folder / "train.csv", "-t", "sick", "--n-inducing", "many"),
+        "dirichletgp fit --help",
+    )
     assert_fails(run("frobnicate"), "No such command 'frobnicate'")
     assert_fails(run("--frobnicate"), "No such option")
 
@@ -268,16 +326,29 @@ def test_folders_are_refused_before_any_work(run, folder, tmp_path):
     train, model, new = folder / "train.csv", folder / "model.dgp", folder / "new.csv"
     assert_fails(run("fit", tmp_path, "-t", "sick"), "is a folder; pass a file")
     assert_fails(run("predict", model, tmp_path), "is a folder; pass a file")
-    assert_fails(run("fit", train, "-t", "sick", "-o", tmp_path), "is a folder; pass the name of a file to write")
-    assert_fails(run("fit", train, "-t", "sick", "--report", tmp_path), "is a folder; pass the name of a file to write")
-    assert_fails(run("report", model, new, "-o", tmp_path), "is a folder; pass the name of a file to write")
-    assert_fails(run("predict", model, new, "-o", tmp_path, "--output-format", "csv"), "is a folder")
+    assert_fails(
+        run("fit", train, "-t", "sick", "-o", tmp_path),
+        "is a folder; pass the name of a file to write",
+    )
+    assert_fails(
+        run("fit", train, "-t", "sick", "--report", tmp_path),
+        "is a folder; pass the name of a file to write",
+    )
+    assert_fails(
+        run("report", model, new, "-o", tmp_path), "is a folder; pass the name of a file to write"
+    )
+    assert_fails(
+        run("predict", model, new, "-o", tmp_path, "--output-format", "csv"), "is a folder"
+    )
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc"), reason="this system has no folder that not even root may write to")
+@pytest.mark.skipif(
+    not os.path.isdir("/proc"), reason="this system has no folder that not even root may write to"
+)
 def test_a_destination_that_cannot_be_written_is_refused_before_any_work(run, folder):
     assert_fails(
-        run("fit", folder / "train.csv", "-t", "sick", "-o", "/proc/m.dgp"), "cannot write in the folder /proc"
+        run("fit", folder / "train.csv", "-t", "sick", "-o", "/proc/m.dgp"),
+        "cannot write in the folder /proc",
     )
 
 
@@ -299,13 +370,24 @@ def test_bad_tables_to_predict_are_refused_in_one_line(run, folder, tmp_path):
     def predict(path, model=folder / "model.dgp"):
         return run("predict", model, path, "-o", out)
 
-    (tmp_path / "none.csv").write_bytes((folder / "new.csv").read_bytes().splitlines(keepends=True)[0])
+    (tmp_path / "none.csv").write_bytes(
+        (folder / "new.csv").read_bytes().splitlines(keepends=True)[0]
+    )
     assert_fails(predict(tmp_path / "none.csv"), "none.csv has no rows")
     without = {name: values for name, values in rows.items() if name != "dose"}
-    assert_fails(predict(write_csv(tmp_path / "a.csv", without)), "has no column 'dose', which the model needs")
+    assert_fails(
+        predict(write_csv(tmp_path / "a.csv", without)),
+        "has no column 'dose', which the model needs",
+    )
     new = rows | {"colour": ["mauve", *rows["colour"][1:]]}
-    assert_fails(predict(write_csv(tmp_path / "b.csv", new)), "holds categories the model has not seen: 'mauve'")
-    for name, what in (("dose", "texts that are not numbers: 'soon'"), ("seen", "texts that are not dates")):
+    assert_fails(
+        predict(write_csv(tmp_path / "b.csv", new)),
+        "holds categories the model has not seen: 'mauve'",
+    )
+    for name, what in (
+        ("dose", "texts that are not numbers: 'soon'"),
+        ("seen", "texts that are not dates"),
+    ):
         strange = write_csv(tmp_path / "s.csv", rows | {name: ["soon", *rows[name][1:]]})
         assert_fails(predict(strange), f"column '{name}' holds {what}")
     assert_fails(predict(folder / "new.csv", folder / "train.csv"), "train.csv")
@@ -313,10 +395,14 @@ def test_bad_tables_to_predict_are_refused_in_one_line(run, folder, tmp_path):
     truncated = (folder / "model.dgp").read_bytes()[:-200]
     (tmp_path / "cut.dgp").write_bytes(truncated)
     assert_fails(predict(folder / "new.csv", tmp_path / "cut.dgp"), "cut.dgp")
-    assert_fails(run("predict", folder / "model.dgp", folder / "new.csv", "--json"), "pass -o with a file")
+    assert_fails(
+        run("predict", folder / "model.dgp", folder / "new.csv", "--json"), "pass -o with a file"
+    )
     assert_fails(run("evaluate", folder / "model.dgp", tmp_path / "a.csv"), "has no column 'dose'")
     other = write_csv(tmp_path / "c.csv", rows | {"sick": ["maybe", *rows["sick"][1:]]})
-    assert_fails(run("evaluate", folder / "model.dgp", other), "'maybe', a class the model does not know")
+    assert_fails(
+        run("evaluate", folder / "model.dgp", other), "'maybe', a class the model does not know"
+    )
     assert not out.exists()
 
 
@@ -332,8 +418,13 @@ def test_new_categories_and_unreadable_numbers_can_be_accepted(run, folder, tmp_
 
 def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 2))
-    DirichletGPClassifier(n_inducing=10, random_state=0).fit(X, X[:, 0] > 0).save(tmp_path / "m.dgp")
-    assert_fails(run("predict", tmp_path / "m.dgp", folder / "new.csv", "-o", tmp_path / "o.csv"), "saved from Python")
+    DirichletGPClassifier(n_inducing=10, random_state=0).fit(X, X[:, 0] > 0).save(
+        tmp_path / "m.dgp"
+    )
+    assert_fails(
+        run("predict", tmp_path / "m.dgp", folder / "new.csv", "-o", tmp_path / "o.csv"),
+        "saved from Python",
+    )
     code, out, _ = run("info", tmp_path / "m.dgp", "--json")
     assert code == 0
     assert json.loads(out)["columns"] == []
@@ -341,6 +432,15 @@ def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tm
 
 def test_the_same_seed_gives_the_same_model(run, folder, tmp_path):
     for name in ("a", "b"):
-        run("fit", folder / "train.csv", "-t", "sick", "-o", tmp_path / f"{name}.dgp", "--n-inducing", 20)
+        run(
+            "fit",
+            folder / "train.csv",
+            "-t",
+            "sick",
+            "-o",
+            tmp_path / f"{name}.dgp",
+            "--n-inducing",
+            20,
+        )
         run("predict", tmp_path / f"{name}.dgp", folder / "new.csv", "-o", tmp_path / f"{name}.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()

@@ -40,7 +40,9 @@ def in_memory(data):
 
 def quick(**parameters):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
-    return DirichletGPClassifier(**{"n_inducing": 30, "max_iter": 3, "random_state": 0, **labels, **parameters})
+    return DirichletGPClassifier(
+        **{"n_inducing": 30, "max_iter": 3, "random_state": 0, **labels, **parameters}
+    )
 
 
 def collections(X, y, rows=150):
@@ -56,7 +58,9 @@ def assert_same(one, other, X, atol=1e-10):
 @pytest.fixture(scope="module")
 def cluster():
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -77,7 +81,9 @@ def test_dataframes_bring_their_names(data, in_memory):
     assert_same(classifier, in_memory, X)
     assert classifier.feature_names_in_.tolist() == list("abcde")
     lazy = classifier.predict_proba(frame)
-    np.testing.assert_array_equal(lazy.compute(), classifier.predict_proba(pd.DataFrame(X, columns=list("abcde"))))
+    np.testing.assert_array_equal(
+        lazy.compute(), classifier.predict_proba(pd.DataFrame(X, columns=list("abcde")))
+    )
 
 
 def test_weights_and_class_weights_count(data):
@@ -97,7 +103,11 @@ def test_predictions_are_lazy(data, in_memory):
         read.append(len(block))
         return block
 
-    rows = collections(X, y)[0].rechunk((150, 5)).map_blocks(reading, dtype=float, meta=np.empty((0, 0)))
+    rows = (
+        collections(X, y)[0]
+        .rechunk((150, 5))
+        .map_blocks(reading, dtype=float, meta=np.empty((0, 0)))
+    )
     probabilities, logarithms, labels = (
         getattr(in_memory, name)(rows) for name in ("predict_proba", "predict_log_proba", "predict")
     )
@@ -121,7 +131,13 @@ def test_the_kernel_can_be_learned_from_all_rows_where_they_are(data, in_memory,
     monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
     monkeypatch.setattr("dirichletgp._gp.source_fit.POOL_ROWS", 500)
     X, y = data
-    given = {"inducing": X[:30], "scaler": None, "lengthscale": 2.0, "variance": 4.0, "n_subsample": N}
+    given = {
+        "inducing": X[:30],
+        "scaler": None,
+        "lengthscale": 2.0,
+        "variance": 4.0,
+        "n_subsample": N,
+    }
     for class_weight in (None, {0: 2.0}):
         found = quick(class_weight=class_weight, **given).fit(*collections(X, y))
         expected = quick(class_weight=class_weight, **given).fit(X, y)
@@ -152,7 +168,9 @@ def test_errors_say_what_is_wrong(data):
 def test_two_worker_processes_give_the_model_of_the_rows_in_memory(cluster, data, in_memory):
     X, y = data
     assert_same(quick().fit(*collections(X, y)), in_memory, X)
-    np.testing.assert_array_equal(in_memory.predict_proba(collections(X, y)[0]).compute(), in_memory.predict_proba(X))
+    np.testing.assert_array_equal(
+        in_memory.predict_proba(collections(X, y)[0]).compute(), in_memory.predict_proba(X)
+    )
 
 
 @pytest.mark.slow

@@ -13,7 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from dirichletgp.datasets import DatasetError, _catalogue, _download, _load, dataset_names, load_dataset
+from dirichletgp.datasets import (
+    DatasetError,
+    _catalogue,
+    _download,
+    _load,
+    dataset_names,
+    load_dataset,
+)
 from dirichletgp.datasets.catalogue import CATALOGUE, Entry
 from dirichletgp.datasets.download import download
 from dirichletgp.datasets.fingerprint import canonical_order, fingerprint
@@ -43,7 +50,9 @@ class Server:
                 if isinstance(behaviour, int):
                     self.send_error(behaviour)
                     return
-                body, announced = behaviour if isinstance(behaviour, tuple) else (behaviour, len(behaviour))
+                body, announced = (
+                    behaviour if isinstance(behaviour, tuple) else (behaviour, len(behaviour))
+                )
                 self.send_response(200)
                 self.send_header("Content-Length", str(announced))
                 self.end_headers()
@@ -87,7 +96,9 @@ def test_a_download_is_checked_cached_and_not_repeated(server, tmp_path):
     assert (first.n_train, first.n_test, first.partial, second.source[:5]) == (8, 2, False, "cache")
 
 
-@pytest.mark.parametrize("trouble", [500, (zipped()[:40], len(zipped()))], ids=["server error", "truncated"])
+@pytest.mark.parametrize(
+    "trouble", [500, (zipped()[:40], len(zipped()))], ids=["server error", "truncated"]
+)
 def test_a_passing_trouble_is_tried_again(server, tmp_path, trouble):
     server.behaviours = [trouble, trouble, zipped()]
     assert len(load_tiny(tmp_path).y) == 10
@@ -174,8 +185,15 @@ def test_the_folder_comes_before_the_cache_and_complete_before_partial(server, t
     folder.mkdir()
     np.savez(folder / "tiny_partial.npz", X=np.ones((5, 2)), y=np.arange(5) % 2)
     partial = load_dataset("tiny", folder, cache=tmp_path)
-    assert (partial.label, partial.partial, partial.n_train, partial.n_test) == ("tiny (partial)", True, 4, 1)
-    assert not load_dataset("tiny", folder, cache=tmp_path, allow_partial=False, progress=False).partial
+    assert (partial.label, partial.partial, partial.n_train, partial.n_test) == (
+        "tiny (partial)",
+        True,
+        4,
+        1,
+    )
+    assert not load_dataset(
+        "tiny", folder, cache=tmp_path, allow_partial=False, progress=False
+    ).partial
     np.savez(folder / "tiny.npz", X=np.zeros((10, 2)), y=np.arange(10) % 2)
     assert load_dataset("tiny", folder, cache=tmp_path).X.sum() == 0
 
@@ -246,7 +264,11 @@ def test_the_formats_of_all_nine_sources_are_read(tmp_path, monkeypatch, name):
     if entry.member.endswith(".gz"):
         content = gzip.compress(content.encode())
     path = tmp_path / "source"
-    path.write_bytes(zipped(content, f"inside/{entry.member}") if entry.url.endswith(".zip") else content.encode())
+    path.write_bytes(
+        zipped(content, f"inside/{entry.member}")
+        if entry.url.endswith(".zip")
+        else content.encode()
+    )
     X_found, y_found = parse(entry, path)
     np.testing.assert_allclose(X_found, X)
     np.testing.assert_array_equal(y_found, y)

@@ -64,7 +64,9 @@ def test_the_rejection_curve_starts_at_the_accuracy_and_is_drawn_over_another(fi
     display = RejectionDisplay.from_estimator(model, X, y)
     assert_allclose(display.line_.get_ydata()[0], model.score(X, y))
     assert display.name == "DirichletGPClassifier"
-    again = RejectionDisplay.from_estimator(LogisticRegression().fit(X, y), X, y, ax=display.ax_, color="black")
+    again = RejectionDisplay.from_estimator(
+        LogisticRegression().fit(X, y), X, y, ax=display.ax_, color="black"
+    )
     assert [line.get_gid() for line in again.ax_.lines].count("random") == 1
 
 
@@ -84,8 +86,12 @@ def test_each_row_is_a_point_where_its_uncertainty_puts_it(fitted):
     display = UncertaintyDisplay.from_estimator(model, X, y)
     right = model.predict(X) == y
     _, aleatoric, epistemic = model[-1].predict_uncertainty(model[:-1].transform(X))
-    assert_allclose(display.points_[0].get_offsets(), np.column_stack([aleatoric, epistemic])[right])
-    assert_allclose(display.points_[1].get_offsets(), np.column_stack([aleatoric, epistemic])[~right])
+    assert_allclose(
+        display.points_[0].get_offsets(), np.column_stack([aleatoric, epistemic])[right]
+    )
+    assert_allclose(
+        display.points_[1].get_offsets(), np.column_stack([aleatoric, epistemic])[~right]
+    )
     assert len(UncertaintyDisplay.from_estimator(model, X).points_[1].get_offsets()) == 0
 
 
@@ -94,7 +100,9 @@ def test_relevance_shares_add_up_and_find_the_feature_that_matters(fitted):
     relevance = feature_relevance(model[-1])
     assert_allclose(relevance.sum(), 1)
     assert relevance.argmax() == 0
-    display = FeatureRelevanceDisplay.from_estimator(model, feature_names=["dose", "age", "size"], max_features=2)
+    display = FeatureRelevanceDisplay.from_estimator(
+        model, feature_names=["dose", "age", "size"], max_features=2
+    )
     assert [bar.get_width() for bar in display.bars_] == sorted(relevance, reverse=True)[:2]
     assert display.ax_.get_yticklabels()[0].get_text() == "dose"
 
@@ -102,7 +110,9 @@ def test_relevance_shares_add_up_and_find_the_feature_that_matters(fitted):
 def test_a_feature_that_is_the_same_for_nearly_all_rows_is_not_the_most_relevant():
     X = np.random.default_rng(0).normal(size=(300, 2))
     X[:, 1] = np.arange(300) == 0
-    model = DirichletGPClassifier(lengthscale=[1.0, 0.01], variance=4.0, inducing=X, max_iter=0).fit(X, X[:, 0] > 0)
+    model = DirichletGPClassifier(
+        lengthscale=[1.0, 0.01], variance=4.0, inducing=X, max_iter=0
+    ).fit(X, X[:, 0] > 0)
     assert feature_relevance(model)[1] < 0.05
 
 

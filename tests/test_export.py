@@ -26,7 +26,9 @@ def rows_and_labels(n, n_classes, seed=0):
 
 
 def run(model, X):
-    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     return session.run(None, {"X": np.ascontiguousarray(X, dtype=np.float64)})
 
 
@@ -61,13 +63,17 @@ def test_every_kernel_can_be_exported(kernel, n_classes):
 @pytest.mark.parametrize("variance", [0.01, 1.0, 30.0, 400.0])
 def test_nodes_serve_small_and_large_latent_variances(n_classes, variance):
     X, y = rows_and_labels(200, n_classes)
-    classifier = DirichletGPClassifier(n_inducing=20, variance=variance, lengthscale=0.5, max_iter=0).fit(X, y)
+    classifier = DirichletGPClassifier(
+        n_inducing=20, variance=variance, lengthscale=0.5, max_iter=0
+    ).fit(X, y)
     _, probabilities = run(to_onnx(classifier), far_and_near(X))
     assert_allclose(probabilities, classifier.predict_proba(far_and_near(X)), atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    "names", [["a", "b", "c"], np.array([1.0, 2.0, 3.0]), np.array([10, 20, 30])], ids=["text", "float", "int"]
+    "names",
+    [["a", "b", "c"], np.array([1.0, 2.0, 3.0]), np.array([10, 20, 30])],
+    ids=["text", "float", "int"],
 )
 def test_labels_of_any_type(names):
     X, y = rows_and_labels(200, 3)
@@ -88,7 +94,9 @@ def test_a_constant_column_and_a_single_row():
 
 def test_what_cannot_be_exported_is_named(monkeypatch):
     X, y = rows_and_labels(100, 2)
-    classifier = DirichletGPClassifier(n_inducing=10, scaler=RobustScaler(), random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier(n_inducing=10, scaler=RobustScaler(), random_state=0).fit(
+        X, y
+    )
     with pytest.raises(TypeError, match="cannot be exported; use 'quantile'"):
         to_onnx(classifier)
     monkeypatch.setattr("dirichletgp.export._MOST_BYTES", 1000)
@@ -102,6 +110,10 @@ def test_what_cannot_be_exported_is_named(monkeypatch):
 
 def test_a_pipeline_is_refused_with_advice():
     X, y = load_iris(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), DirichletGPClassifier(n_inducing=10, max_iter=0)).fit(X, y)
-    with pytest.raises(TypeError, match=r"got Pipeline; of a pipeline or a search pass the classifier itself"):
+    pipeline = make_pipeline(
+        StandardScaler(), DirichletGPClassifier(n_inducing=10, max_iter=0)
+    ).fit(X, y)
+    with pytest.raises(
+        TypeError, match=r"got Pipeline; of a pipeline or a search pass the classifier itself"
+    ):
         to_onnx(pipeline)

@@ -40,7 +40,10 @@ def test_one_against_the_rest_agrees_with_all_at_once(rows):
     X, y, X_test, y_test = rows
     separate = OneVsRestClassifier(small()).fit(X, y)
     together = small().fit(X, y)
-    loss = [mean_negative_log_likelihood(y_test, model.predict_proba(X_test)) for model in (separate, together)]
+    loss = [
+        mean_negative_log_likelihood(y_test, model.predict_proba(X_test))
+        for model in (separate, together)
+    ]
     assert_allclose(loss[0], loss[1], atol=0.1)
 
 
@@ -55,7 +58,9 @@ def test_cross_validated_probabilities_tell_what_left_out_ones_tell(rows):
 def test_searches_and_stacks_take_it(rows):
     X, y, X_test, y_test = rows
     pipeline = make_pipeline(StandardScaler(), small())
-    search = GridSearchCV(pipeline, {"dirichletgpclassifier__kernel": ["rbf", "matern52"]}, cv=2).fit(X, y)
+    search = GridSearchCV(
+        pipeline, {"dirichletgpclassifier__kernel": ["rbf", "matern52"]}, cv=2
+    ).fit(X, y)
     assert search.score(X_test, y_test) > 0.7
     stack = StackingClassifier([("gp", small()), ("linear", LogisticRegression())], cv=2).fit(X, y)
     assert stack.score(X_test, y_test) > 0.7

@@ -28,7 +28,9 @@ def test_latent_values_equal_the_statistics_minus_the_row(n_classes, weighted, n
     everything = np.arange(len(p.X))
     whole = statistics_of(p, everything, workers)
     model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior, p.alpha)
-    mean, variance = leave_one_out_latent(model.posterior, model.basis.vectors(p.X), p.codes, p.given_weights)
+    mean, variance = leave_one_out_latent(
+        model.posterior, model.basis.vectors(p.X), p.codes, p.given_weights
+    )
     for i in (0, 17, 42):
         without = whole - statistics_of(p, everything[i : i + 1], workers)
         refitted = Model(p.kernel, p.Z, p.jitter, without, p.transform, p.prior, p.alpha)
@@ -73,9 +75,13 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
 
 def test_class_weights_of_the_fit_hold_for_any_part_of_its_rows():
     X, y = make_classification(200, 4, weights=[0.8], random_state=0)
-    classifier = DirichletGPClassifier(class_weight="balanced", n_inducing=30, max_iter=5, random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier(
+        class_weight="balanced", n_inducing=30, max_iter=5, random_state=0
+    ).fit(X, y)
     few = np.flatnonzero(y == 1)[:7]
-    np.testing.assert_allclose(classifier.loo_proba(X[few], y[few]), classifier.loo_proba(X, y)[few], atol=1e-12)
+    np.testing.assert_allclose(
+        classifier.loo_proba(X[few], y[few]), classifier.loo_proba(X, y)[few], atol=1e-12
+    )
 
 
 def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that_of_new_rows():
@@ -93,7 +99,9 @@ def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that
 def search_of(p, workers, leave_out=True):
     whole = statistics_of(p, np.arange(len(p.X)), workers)
     vectors = make_basis(p.kernel, p.Z, p.jitter).vectors(p.X)
-    search = LabelSearch(whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, 1e9, leave_out)
+    search = LabelSearch(
+        whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, 1e9, leave_out
+    )
     return search, whole, vectors
 
 
@@ -112,7 +120,11 @@ def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(wo
     p = referee.problem(12, n=300, n_points=200)
     search, _, _ = search_of(p, workers)
     start = LabelTransform.dirichlet(0.01)
-    transforms = [start, LabelTransform.from_constants(8.0, 0.2, 2.0), LabelTransform.from_constants(8.0, 0.05, 0.5)]
+    transforms = [
+        start,
+        LabelTransform.from_constants(8.0, 0.2, 2.0),
+        LabelTransform.from_constants(8.0, 0.05, 0.5),
+    ]
     full = [search.score(transform) for transform in transforms]
     search._keep_active_classes(start)
     assert not search._active.all()

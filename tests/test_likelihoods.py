@@ -11,8 +11,17 @@ from dirichletgp.baselines.variational.likelihoods import Bernoulli, RobustMax, 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
-LIKELIHOODS = [Bernoulli("logit"), Bernoulli("probit"), Softmax(3), RobustMax(3, 0.01), Softmax(7), RobustMax(7)]
-names = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=lambda lik: f"{type(lik).__name__}{lik.n_latents}")
+LIKELIHOODS = [
+    Bernoulli("logit"),
+    Bernoulli("probit"),
+    Softmax(3),
+    RobustMax(3, 0.01),
+    Softmax(7),
+    RobustMax(7),
+]
+names = pytest.mark.parametrize(
+    "likelihood", LIKELIHOODS, ids=lambda lik: f"{type(lik).__name__}{lik.n_latents}"
+)
 
 
 def latents(likelihood, n=12, seed=0):
@@ -31,7 +40,9 @@ def test_bernoulli_expectation_is_a_one_dimensional_integral(link):
     signed = np.where(codes[:, None] == 1, f, -f)
     log_p = -np.logaddexp(0, -signed) if link == "logit" else log_ndtr(signed)
     expected = log_p @ np.exp(-0.5 * y * y) * (y[1] - y[0]) / np.sqrt(2 * np.pi)
-    np.testing.assert_allclose(likelihood.expected_log(mean, variance, codes).value, expected, atol=1e-6)
+    np.testing.assert_allclose(
+        likelihood.expected_log(mean, variance, codes).value, expected, atol=1e-6
+    )
     p = np.exp(log_p) @ np.exp(-0.5 * y * y) * (y[1] - y[0]) / np.sqrt(2 * np.pi)
     own = likelihood.probabilities(mean, variance)[np.arange(len(codes)), codes]
     np.testing.assert_allclose(own, p, atol=1e-6)
@@ -46,7 +57,9 @@ def test_softmax_expectation_is_a_three_dimensional_integral():
         weights @ log_softmax(m + np.sqrt(v) * grid, axis=1)[:, code]
         for m, v, code in zip(mean, variance, codes, strict=True)
     ]
-    np.testing.assert_allclose(likelihood.expected_log(mean, variance, codes).value, expected, atol=3e-6)
+    np.testing.assert_allclose(
+        likelihood.expected_log(mean, variance, codes).value, expected, atol=3e-6
+    )
 
 
 def test_robustmax_counts_how_often_the_own_latent_is_the_largest():
@@ -63,7 +76,9 @@ def test_robustmax_counts_how_often_the_own_latent_is_the_largest():
         largest[:, c] = (below[0] * below[1]) @ density
     own = largest[np.arange(len(codes)), codes]
     expected = np.log(0.99) * own + np.log(0.005) * (1 - own)
-    np.testing.assert_allclose(likelihood.expected_log(mean, variance, codes).value, expected, atol=2e-3)
+    np.testing.assert_allclose(
+        likelihood.expected_log(mean, variance, codes).value, expected, atol=2e-3
+    )
     np.testing.assert_allclose(
         likelihood.probabilities(mean, variance), 0.99 * largest + 0.005 * (1 - largest), atol=5e-4
     )
@@ -81,7 +96,9 @@ def test_derivatives_are_those_of_the_value(likelihood):
         by_mean = likelihood.expected_log(mean + step, variance, codes).value
         by_mean = (by_mean - likelihood.expected_log(mean - step, variance, codes).value) / (2 * h)
         by_variance = likelihood.expected_log(mean, variance + step, codes).value
-        by_variance = (by_variance - likelihood.expected_log(mean, variance - step, codes).value) / (2 * h)
+        by_variance = (
+            by_variance - likelihood.expected_log(mean, variance - step, codes).value
+        ) / (2 * h)
         np.testing.assert_allclose(found.by_mean[:, c], by_mean, atol=tolerance)
         np.testing.assert_allclose(found.by_variance[:, c], by_variance, atol=tolerance)
 

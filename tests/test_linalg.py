@@ -25,17 +25,25 @@ def rows(size):
 def test_cholesky_and_inverses(lower, size):
     matrix = lower @ lower.T
     np.testing.assert_allclose(_linalg.cholesky(matrix), lower, atol=1e-10)
-    np.testing.assert_allclose(_linalg.inverse_from_cholesky(lower), np.linalg.inv(matrix), atol=1e-8)
+    np.testing.assert_allclose(
+        _linalg.inverse_from_cholesky(lower), np.linalg.inv(matrix), atol=1e-8
+    )
     assert _linalg.log_determinant(lower) == pytest.approx(np.linalg.slogdet(matrix)[1])
 
 
 def test_solves(lower, rows):
     inverse = np.linalg.inv(lower)
     np.testing.assert_allclose(_linalg.solve_rows(lower, rows.copy()), rows @ inverse.T, atol=1e-8)
-    np.testing.assert_allclose(_linalg.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8)
+    np.testing.assert_allclose(
+        _linalg.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8
+    )
     columns = np.ascontiguousarray(rows.T)
-    np.testing.assert_allclose(_linalg.solve_columns(lower, columns.copy()), inverse @ columns, atol=1e-8)
-    np.testing.assert_allclose(_linalg.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8)
+    np.testing.assert_allclose(
+        _linalg.solve_columns(lower, columns.copy()), inverse @ columns, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        _linalg.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8
+    )
 
 
 def test_products_from_both_sides(lower, size):
@@ -43,9 +51,15 @@ def test_products_from_both_sides(lower, size):
     A = np.random.default_rng(2).normal(size=(size, size))
     gram = A @ A.T
     np.testing.assert_allclose(_linalg.whitened(lower, gram), inverse @ gram @ inverse.T, atol=1e-7)
-    np.testing.assert_allclose(_linalg.pulled_back(lower, gram.copy()), inverse.T @ gram @ inverse, atol=1e-7)
-    np.testing.assert_allclose(_linalg.whitened_in_parallel(lower, gram, map), inverse @ gram @ inverse.T, atol=1e-7)
-    np.testing.assert_allclose(_linalg.pulled_back_in_parallel(lower, gram, map), inverse.T @ gram @ inverse, atol=1e-7)
+    np.testing.assert_allclose(
+        _linalg.pulled_back(lower, gram.copy()), inverse.T @ gram @ inverse, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        _linalg.whitened_in_parallel(lower, gram, map), inverse @ gram @ inverse.T, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        _linalg.pulled_back_in_parallel(lower, gram, map), inverse.T @ gram @ inverse, atol=1e-7
+    )
     np.testing.assert_allclose(_linalg.product(A, gram), A @ gram, atol=1e-9)
 
 

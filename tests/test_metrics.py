@@ -87,7 +87,9 @@ def test_the_order_of_the_rows_does_not_matter(case):
     order = rng.permutation(len(y))
     for score in SCORES:
         labels = np.arange(prob.shape[1])
-        assert_allclose(score(y[order], prob[order], labels=labels), score(y, prob, labels=labels), atol=1e-12)
+        assert_allclose(
+            score(y[order], prob[order], labels=labels), score(y, prob, labels=labels), atol=1e-12
+        )
 
 
 @given(predictions(), st.sampled_from(STRATEGIES), st.sampled_from(CONFIDENCES))

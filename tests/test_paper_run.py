@@ -41,7 +41,9 @@ def folder(tmp_path_factory):
 
 
 def plan(folder, out, **changes):
-    return Plan(out, ("magic", "letter"), data=folder, **({"splits": 2, "repetitions": 2} | changes))
+    return Plan(
+        out, ("magic", "letter"), data=folder, **({"splits": 2, "repetitions": 2} | changes)
+    )
 
 
 def tables(out):
@@ -50,7 +52,9 @@ def tables(out):
     for path in sorted((out / "tables").glob("*.csv")):
         with path.open() as file:
             rows = list(csv.DictReader(file))
-        found[path.name] = [{key: row[key] for key in row if key not in NEVER_THE_SAME} for row in rows]
+        found[path.name] = [
+            {key: row[key] for key in row if key not in NEVER_THE_SAME} for row in rows
+        ]
     return found
 
 
@@ -59,7 +63,17 @@ def command(folder, out, *more):
     which = [f"--method={name}" for name in ("gpd", "gpr", "gpr-platt", "nkrr")]
     datasets = ["--dataset=magic", "--dataset=letter"]
     artefacts = ["--artefact=results", "--artefact=reliability", "--artefact=alpha"]
-    return [sys.executable, "-m", "dirichletgp.cli", "paper", *datasets, *which, *artefacts, *small, *more]
+    return [
+        sys.executable,
+        "-m",
+        "dirichletgp.cli",
+        "paper",
+        *datasets,
+        *which,
+        *artefacts,
+        *small,
+        *more,
+    ]
 
 
 def environment():
@@ -71,26 +85,39 @@ def test_every_artefact_has_its_tables_and_figures(folder, tmp_path):
     methods = tuple(name for name in METHODS if name != "ours")
     summary = run_paper(plan(folder, tmp_path, methods=methods))
     figures = {path.name for path in (tmp_path / "figures").iterdir()}
-    names = ["results", "inducing_points", "reliability_two_classes", "reliability_many_classes", "alpha"]
+    names = [
+        "results",
+        "inducing_points",
+        "reliability_two_classes",
+        "reliability_many_classes",
+        "alpha",
+    ]
     names += ["loss_convergence", "one_dimensional", "speedup"]
     assert figures == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
     assert summary["artefacts"] == list(ARTEFACTS)
     page = (tmp_path / "index.html").read_text()
     assert page.count("<img ") == len(names)
-    assert not re.findall(r'(?:src|href)="(?!data:|#)', page), "the page loads nothing from elsewhere"
+    assert not re.findall(r'(?:src|href)="(?!data:|#)', page), (
+        "the page loads nothing from elsewhere"
+    )
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert {line["method"] for line in lines} == set(methods)
     assert all(line["partial"] for line in lines)
 
 
 def test_partial_data_are_called_partial_wherever_a_result_is_shown(folder, tmp_path):
-    run_paper(plan(folder, tmp_path, methods=("gpd",)), ("results", "reliability", "dataset_table", "inducing_points"))
+    run_paper(
+        plan(folder, tmp_path, methods=("gpd",)),
+        ("results", "reliability", "dataset_table", "inducing_points"),
+    )
     for name, rows in tables(tmp_path).items():
         assert rows, name
         assert all("(partial)" in row["dataset"] for row in rows), name
     for name in ("results", "reliability_two_classes", "inducing_points"):
         svg = (tmp_path / "figures" / f"{name}.svg").read_text()
-        assert "partial" in svg, name  # matplotlib writes the text of a label as a comment beside its shapes
+        assert "partial" in svg, (
+            name
+        )  # matplotlib writes the text of a label as a comment beside its shapes
 
 
 @pytest.mark.slow
@@ -100,7 +127,11 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(folder, tm
     rng, kills = np.random.default_rng(int(time.time())), 0
     for _ in range(2):
         process = subprocess.Popen(
-            command(folder, broken), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+            command(folder, broken),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
         )
         # Somewhere between the first words about a task and a few dozen tasks later.
         for _ in range(rng.integers(1, 12)):
@@ -110,16 +141,23 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(folder, tm
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert kills, "the run was over before it could be killed"
-    last = subprocess.run(command(folder, broken), check=True, capture_output=True, text=True, env=environment())
+    last = subprocess.run(
+        command(folder, broken), check=True, capture_output=True, text=True, env=environment()
+    )
     assert "are there already" in last.stderr
     assert tables(broken) == tables(whole)
 
 
 def test_control_c_says_how_to_go_on(folder, tmp_path):
-    # Background jobs of a shell start with SIGINT ignored, and hand that on; a handler is not handed on.
+    # Background jobs of a shell start with SIGINT ignored, and hand that on; a handler is not
+    # handed on.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
-        command(folder, tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        command(folder, tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
     )
     signal.signal(signal.SIGINT, before)
     for _ in range(3):
@@ -149,7 +187,14 @@ def test_settings_of_the_paper(folder, tmp_path):
     data = plan(folder, tmp_path).available("letter")[0]
     for name in ("gpd", "gpr", "gpr-platt", "gpc"):
         model = estimator(name, data, seed=3)
-        chosen = (model.kernel, model.ard, model.scaler, model.inducing, model.n_inducing, model.random_state)
+        chosen = (
+            model.kernel,
+            model.ard,
+            model.scaler,
+            model.inducing,
+            model.n_inducing,
+            model.random_state,
+        )
         assert chosen == ("rbf", False, "minmax", "kmeans", 200, 3)
     assert estimator("gpd", data, 0).alpha_epsilon == 0.001
     assert estimator("gpd", data, 0).label_transform == "dirichlet"
@@ -171,7 +216,9 @@ def test_fitted_models_are_forgotten_while_the_run_goes_on(folder, tmp_path):
 
 
 def test_quick_runs_are_small_and_never_mistaken_for_real_ones(folder, tmp_path):
-    quick, real = (plan(folder, tmp_path, quick=value).available("magic")[0] for value in (True, False))
+    quick, real = (
+        plan(folder, tmp_path, quick=value).available("magic")[0] for value in (True, False)
+    )
     assert quick.n_inducing < real.n_inducing
     assert quick.label == "magic (partial) (88 rows)"
 
@@ -195,7 +242,16 @@ def test_a_dataset_that_cannot_be_had_is_left_out_and_said(folder, tmp_path, mon
     ],
 )
 def test_bad_options_get_one_line(tmp_path, arguments, words):
-    given = [sys.executable, "-m", "dirichletgp.cli", "paper", "--out", str(tmp_path), "--artefact=results", *arguments]
+    given = [
+        sys.executable,
+        "-m",
+        "dirichletgp.cli",
+        "paper",
+        "--out",
+        str(tmp_path),
+        "--artefact=results",
+        *arguments,
+    ]
     done = subprocess.run(given, capture_output=True, text=True, env=environment())
     assert done.returncode == 2
     assert words in done.stderr

@@ -20,7 +20,10 @@ SETTINGS = {"dataset": "magic", "method": "gpd", "split": 0, "alpha": 0.01}
 
 def test_a_result_is_found_by_all_of_its_settings(tmp_path):
     Store(tmp_path).put("evaluation", SETTINGS, {"error": 0.1}, 2.0)
-    assert Store(tmp_path).get("evaluation", dict(reversed(SETTINGS.items()))) == {"error": 0.1, "seconds": 2.0}
+    assert Store(tmp_path).get("evaluation", dict(reversed(SETTINGS.items()))) == {
+        "error": 0.1,
+        "seconds": 2.0,
+    }
     assert Store(tmp_path).get("evaluation", SETTINGS | {"alpha": 0.02}) is None
     assert Store(tmp_path).get("alpha", SETTINGS) is None
 
@@ -33,11 +36,15 @@ def test_results_of_other_code_are_not_found(tmp_path, monkeypatch):
 
 def test_code_is_the_same_whatever_is_said_about_it():
     plain = "def f(x):\n    return x + 1\n"
-    assert _meaning('"""About."""\n\n\ndef f(x):  # more\n    """More."""\n    return x + 1\n') == _meaning(plain)
+    assert _meaning(
+        '"""About."""\n\n\ndef f(x):  # more\n    """More."""\n    return x + 1\n'
+    ) == _meaning(plain)
     assert _meaning("def f(x):\n    return x + 2\n") != _meaning(plain)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"result": {}}', '{"result": 3, "seconds": 1}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"result": {}}', '{"result": 3, "seconds": 1}']
+)
 def test_a_file_that_is_not_whole_counts_as_none(tmp_path, content):
     store = Store(tmp_path)
     write_atomically(store.path("evaluation", SETTINGS), content.encode())
@@ -72,7 +79,9 @@ def test_an_interrupted_run_keeps_what_was_finished(tmp_path):
     tasks = [counted(calls, 0), Task("toy", {"split": 1}, interrupted, 1.0), counted(calls, 2)]
     with pytest.raises(KeyboardInterrupt):
         run_tasks(tasks, store, io.StringIO())
-    assert run_tasks([counted(calls, split) for split in range(3)], Store(tmp_path), io.StringIO()) == (2, [])
+    assert run_tasks(
+        [counted(calls, split) for split in range(3)], Store(tmp_path), io.StringIO()
+    ) == (2, [])
     assert calls == [0, 1, 2]
 
 
@@ -83,15 +92,23 @@ def test_a_task_that_fails_is_said_passed_over_and_tried_again(tmp_path):
         raise ValueError("no good")
 
     tasks = [Task("toy", {"split": 0}, failing, 1.0), counted(calls, 1)]
-    assert run_tasks(tasks, Store(tmp_path), stream) == (1, ["toy split 0 failed: ValueError: no good"])
+    assert run_tasks(tasks, Store(tmp_path), stream) == (
+        1,
+        ["toy split 0 failed: ValueError: no good"],
+    )
     assert "failed: ValueError: no good" in stream.getvalue()
-    assert run_tasks([counted(calls, split) for split in range(2)], Store(tmp_path), stream) == (1, [])
+    assert run_tasks([counted(calls, split) for split in range(2)], Store(tmp_path), stream) == (
+        1,
+        [],
+    )
     assert calls == [1, 0]
 
 
 def test_progress_tells_the_time_left(tmp_path):
     stream = io.StringIO()
-    run_tasks([Task("toy", {"split": split}, dict, 60.0) for split in range(3)], Store(tmp_path), stream)
+    run_tasks(
+        [Task("toy", {"split": split}, dict, 60.0) for split in range(3)], Store(tmp_path), stream
+    )
     assert stream.getvalue().startswith("[1/3, 3 min left] toy split 0: 0.0 s\n[2/3, 0 s left]")
     assert [duration(seconds) for seconds in (5, 300, 7200)] == ["5 s", "5 min", "2.0 h"]
 
@@ -100,10 +117,18 @@ def test_bins_of_splits_add_up_to_the_curve_of_all_rows():
     rng = np.random.default_rng(0)
     parts = [(rng.uniform(size=n), rng.integers(0, 2, n)) for n in (50, 80)]
     counts = [
-        {"curves": {"mean": _as_counts(reliability_curve(y, p, pos_label=1, labels=[0, 1]), len(y))}} for p, y in parts
+        {
+            "curves": {
+                "mean": _as_counts(reliability_curve(y, p, pos_label=1, labels=[0, 1]), len(y))
+            }
+        }
+        for p, y in parts
     ]
     p, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    pooled, whole = pooled_curve(counts, "mean"), reliability_curve(y, p, pos_label=1, labels=[0, 1])
+    pooled, whole = (
+        pooled_curve(counts, "mean"),
+        reliability_curve(y, p, pos_label=1, labels=[0, 1]),
+    )
     for name in ("accuracy", "confidence", "mass"):
         np.testing.assert_allclose(getattr(pooled, name), getattr(whole, name))
     assert pooled_curve(counts, "lower") is None
@@ -115,7 +140,12 @@ def test_documentation_gets_its_tables_and_keeps_its_words(tmp_path):
     write_atomically(out / "tables" / "results.md", table.as_markdown().encode())
     write_atomically(out / "figures" / "alpha.png", b"png")
     write_atomically(out / "figures" / "alpha.svg", b"svg")
-    summary = {"command": "dirichletgp paper", "machine": {"cores": 2}, "results": 3, "seconds_of_all_results": 300}
+    summary = {
+        "command": "dirichletgp paper",
+        "machine": {"cores": 2},
+        "results": 3,
+        "seconds_of_all_results": 300,
+    }
     summary |= {"computed": 3, "seconds": 360}
     write_atomically(out / "summary.json", json.dumps(summary).encode())
     page = "A verdict.\n<!-- table: results -->\nold\n<!-- end -->\n<!-- figure: alpha | Values -->\n<!-- end -->\n"
@@ -128,7 +158,10 @@ def test_documentation_gets_its_tables_and_keeps_its_words(tmp_path):
             "A verdict.\n<!-- table: results -->\n| dataset | error |\n| --- | ---: |\n| magic (partial)"
         )
         assert "![Values](images/paper/alpha.png)" in text
-        assert "`dirichletgp paper`: 3 results, 5 min of computing, 6 min from start to end. Machine: cores 2." in text
+        assert (
+            "`dirichletgp paper`: 3 results, 5 min of computing, 6 min from start to end. Machine: cores 2."
+            in text
+        )
         assert "*Not in this run.*" in text
         assert text.endswith("The end.\n")
         assert "old" not in text

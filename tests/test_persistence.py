@@ -32,7 +32,9 @@ def three_classes():
 
 
 def quick(**parameters):
-    return DirichletGPClassifier(**{"n_inducing": 12, "max_iter": 2, "random_state": 0, **parameters})
+    return DirichletGPClassifier(
+        **{"n_inducing": 12, "max_iter": 2, "random_state": 0, **parameters}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,14 @@ def assert_same(one, other, X, y=None):
         np.testing.assert_array_equal(getattr(one, method)(X), getattr(other, method)(X))
     for name in ("classes_", "inducing_points_", "lengthscale_", "class_prior_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    for name in ("variance_", "alpha_epsilon_", "label_transform_", "bound_", "n_iter_", "n_features_in_"):
+    for name in (
+        "variance_",
+        "alpha_epsilon_",
+        "label_transform_",
+        "bound_",
+        "n_iter_",
+        "n_features_in_",
+    ):
         assert getattr(one, name) == getattr(other, name)
     if y is not None:
         np.testing.assert_array_equal(one.loo_proba(X, y), other.loo_proba(X, y))
@@ -134,7 +143,9 @@ def test_files_and_pickles_do_not_grow_with_the_rows(three_classes, tmp_path):
 
 def test_a_foreign_scaler_and_odd_labels_are_refused_with_advice(three_classes, tmp_path):
     X, y = three_classes
-    with pytest.raises(TypeError, match=r"scaler=StandardScaler\(\) cannot be saved.*[Pp]ickle.*skops"):
+    with pytest.raises(
+        TypeError, match=r"scaler=StandardScaler\(\) cannot be saved.*[Pp]ickle.*skops"
+    ):
         quick(scaler=StandardScaler()).fit(X, y).save(tmp_path / "model.dgp")
     assert list(tmp_path.iterdir()) == []
 
@@ -163,7 +174,9 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(fitted, saved, tmp_pat
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no device that is always full")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"), reason="this system has no device that is always full"
+)
 def test_a_disk_that_is_really_full_is_reported(fitted):
     with pytest.raises(OSError, match="No space left"):
         fitted.save("/dev/full")
@@ -195,7 +208,9 @@ def test_links_and_permissions_are_those_of_any_other_file(fitted, tmp_path):
     assert (tmp_path / "link.dgp").is_symlink()
     other = tmp_path / "other"
     other.touch()
-    assert stat.S_IMODE((tmp_path / "real" / "model.dgp").stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+    assert stat.S_IMODE((tmp_path / "real" / "model.dgp").stat().st_mode) == stat.S_IMODE(
+        other.stat().st_mode
+    )
 
 
 # Reading
@@ -203,7 +218,14 @@ def test_links_and_permissions_are_those_of_any_other_file(fitted, tmp_path):
 
 def test_files_that_are_no_models_are_refused(tmp_path):
     path = tmp_path / "model.dgp"
-    for content in (b"", b"PK\x03\x04", pickle.dumps({"a": 1}), b"\0" * 10_000, _archive._MAGIC, os.urandom(500)):
+    for content in (
+        b"",
+        b"PK\x03\x04",
+        pickle.dumps({"a": 1}),
+        b"\0" * 10_000,
+        _archive._MAGIC,
+        os.urandom(500),
+    ):
         path.write_bytes(content)
         with pytest.raises(ModelFileError, match=r"model\.dgp' cannot be loaded"):
             DirichletGPClassifier.load(path)
@@ -220,7 +242,9 @@ def test_every_truncation_is_refused(saved, tmp_path):
             DirichletGPClassifier.load(path)
 
 
-@settings(max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_a_mutated_file_is_refused(saved, tmp_path, data):
     """Bytes changed, cut out, put in and moved: with a checksum on everything, nothing of it goes unnoticed."""
@@ -240,14 +264,18 @@ def test_a_mutated_file_is_refused(saved, tmp_path, data):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
 
 def places(value):
     """Every (container, key) inside a JSON value."""
-    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    keys = (
+        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    )
     for key in list(keys):
         yield value, key
         yield from places(value[key])
@@ -256,10 +284,14 @@ def places(value):
 def with_header(saved, header):
     """A saved file with another header, its checksum right."""
     start, text = 56 + int.from_bytes(saved[16:24], "little"), json.dumps(header).encode()
-    return saved[:16] + len(text).to_bytes(8, "little") + sha256(text).digest() + text + saved[start:]
+    return (
+        saved[:16] + len(text).to_bytes(8, "little") + sha256(text).digest() + text + saved[start:]
+    )
 
 
-@settings(max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_a_forged_header_is_refused_or_harmless(saved, tmp_path, data):
     """Values of the header replaced, its checksum made right again: an error of ours, or a classifier."""
@@ -295,16 +327,22 @@ def test_huge_sizes_are_not_believed(tmp_path):
     ):
         base = {"format": "dirichletgp", "kind": "classifier", "format_version": 1, "content": {}}
         text = json.dumps({**base, **header}).encode()
-        path.write_bytes(_archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text)
+        path.write_bytes(
+            _archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
+        )
         with pytest.raises(ModelFileError):
             DirichletGPClassifier.load(path)
     text = b"[" * 200_000
-    path.write_bytes(_archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text)
+    path.write_bytes(
+        _archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
+    )
     with pytest.raises(ModelFileError):
         DirichletGPClassifier.load(path)
 
 
-@pytest.mark.parametrize("name", ["points", "sums", "grams", "prior", "scaler/knots", "lengthscale"])
+@pytest.mark.parametrize(
+    "name", ["points", "sums", "grams", "prior", "scaler/knots", "lengthscale"]
+)
 def test_arrays_that_do_not_fit_together_are_refused(saved, name, tmp_path):
     path = tmp_path / "model.dgp"
     path.write_bytes(saved)

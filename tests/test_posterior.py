@@ -42,7 +42,9 @@ def test_far_from_data_the_latent_means_are_the_log_class_frequencies(workers):
     p = referee.problem(4, weighted=True)
     mean, variance = model_of(p, workers).latent(np.full((1, 3), 1e3))
     log_frequencies = np.log(p.prior)
-    np.testing.assert_allclose(mean[0] - mean[0].mean(), log_frequencies - log_frequencies.mean(), atol=1e-12)
+    np.testing.assert_allclose(
+        mean[0] - mean[0].mean(), log_frequencies - log_frequencies.mean(), atol=1e-12
+    )
     np.testing.assert_allclose(variance, p.kernel.variance)
 
 

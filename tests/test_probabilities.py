@@ -108,7 +108,9 @@ def test_far_tails_are_right_in_relative_terms(mean, variance):
     mean, variance = np.array([mean]), np.array([variance])
     expected = dense_log_probabilities(mean[0], variance[0])
     assert expected.min() < -15
-    np.testing.assert_allclose(log_class_probabilities(mean, variance)[0], expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        log_class_probabilities(mean, variance)[0], expected, rtol=0, atol=1e-6
+    )
 
 
 def test_tails_beyond_the_smallest_number_stay_finite():
@@ -147,7 +149,9 @@ def test_an_impossible_third_class_changes_nothing(pair):
 
 def test_without_variance_probabilities_are_the_softmax():
     mean = np.random.default_rng(0).uniform(-200, 200, size=(20, 7))
-    np.testing.assert_allclose(class_probabilities(mean, np.zeros_like(mean)), softmax(mean, axis=1), atol=1e-8)
+    np.testing.assert_allclose(
+        class_probabilities(mean, np.zeros_like(mean)), softmax(mean, axis=1), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("variance", [300.0, 5e3, 2e4, 1e6, 1e12])
@@ -165,7 +169,9 @@ def test_the_wider_the_latents_the_more_a_softmax_is_an_argmax(variance):
 @settings(max_examples=60, deadline=None)
 def test_rows_sum_to_one(row):
     np.testing.assert_allclose(class_probabilities(*row).sum(axis=1), 1, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(np.exp(log_class_probabilities(*row)).sum(axis=1), 1, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        np.exp(log_class_probabilities(*row)).sum(axis=1), 1, rtol=0, atol=1e-9
+    )
 
 
 @given(latents(), st.randoms(use_true_random=False))
@@ -174,7 +180,9 @@ def test_permuting_classes_permutes_probabilities(row, random):
     mean, variance = row
     order = random.sample(range(mean.shape[1]), mean.shape[1])
     permuted = log_class_probabilities(mean[:, order], variance[:, order])
-    np.testing.assert_allclose(permuted, log_class_probabilities(mean, variance)[:, order], rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(
+        permuted, log_class_probabilities(mean, variance)[:, order], rtol=1e-12, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])

@@ -27,7 +27,8 @@ def paper_setting(alpha_epsilon):
     )
 
 
-# EEG depends on which of its four wild outliers are among the training rows, hence its wide tolerance.
+# EEG depends on which of its four wild outliers are among the training rows, hence its wide
+# tolerance.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_test", "alpha", "error", "error_noise", "mnll", "mnll_noise"),
@@ -43,7 +44,9 @@ def test_the_papers_setting(real_data, name, n_test, alpha, error, error_noise, 
     classifier = paper_setting(alpha).fit(X, y)
     probabilities = classifier.predict_proba(X_test)
     assert error_rate(y_test, probabilities) == pytest.approx(error, abs=error_noise)
-    assert mean_negative_log_likelihood(y_test, probabilities) == pytest.approx(mnll, abs=mnll_noise)
+    assert mean_negative_log_likelihood(y_test, probabilities) == pytest.approx(
+        mnll, abs=mnll_noise
+    )
     if name == "letter":
         assert classifier.lengthscale_ == pytest.approx(1.02, abs=0.1)
         assert classifier.variance_ == pytest.approx(4.6, rel=0.15)
@@ -55,6 +58,10 @@ def test_learned_labels_and_normal_scores_beat_the_papers_setting(real_data):
     ours = DirichletGPClassifier(n_inducing=300, random_state=0).fit(X, y)
     paper = paper_setting(0.01).fit(X, y)
     for metric in (mean_negative_log_likelihood, expected_calibration_error):
-        assert metric(y_test, ours.predict_proba(X_test)) < metric(y_test, paper.predict_proba(X_test))
+        assert metric(y_test, ours.predict_proba(X_test)) < metric(
+            y_test, paper.predict_proba(X_test)
+        )
     left_out = mean_negative_log_likelihood(y, ours.loo_proba(X, y))
-    assert left_out == pytest.approx(mean_negative_log_likelihood(y_test, ours.predict_proba(X_test)), abs=0.05)
+    assert left_out == pytest.approx(
+        mean_negative_log_likelihood(y_test, ours.predict_proba(X_test)), abs=0.05
+    )

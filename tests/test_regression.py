@@ -44,9 +44,17 @@ def test_bound_and_gradient_equal_the_dense_form(n_classes, weighted, workers):
     at = np.concatenate([logs, p.Z.ravel()])
     steps = 1e-4 * np.eye(len(at))
     numeric = np.array(
-        [(8 * (dense(at + e) - dense(at - e)) - (dense(at + 2 * e) - dense(at - 2 * e))) / 12e-4 for e in steps]
+        [
+            (8 * (dense(at + e) - dense(at - e)) - (dense(at + 2 * e) - dense(at - 2 * e))) / 12e-4
+            for e in steps
+        ]
     )
-    analytic = [*gradient.log_lengthscale, gradient.log_variance, by_log_noise, *gradient.points.ravel()]
+    analytic = [
+        *gradient.log_lengthscale,
+        gradient.log_variance,
+        by_log_noise,
+        *gradient.points.ravel(),
+    ]
     np.testing.assert_allclose(analytic, numeric, rtol=1e-6, atol=1e-8 * np.abs(numeric).max())
 
 
@@ -54,22 +62,37 @@ def test_bound_and_gradient_equal_the_dense_form(n_classes, weighted, workers):
 def test_latent_mean_and_variance_equal_the_dense_form(n_classes, workers):
     p, noise = referee.problem(n_classes, weighted=True), 0.07
     basis = make_basis(p.kernel, p.Z, p.jitter)
-    statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers, [0] * n_classes)
+    statistics = ClassStatistics.accumulate(
+        referee.rows_of(p), basis.vectors, len(p.Z), workers, [0] * n_classes
+    )
     mean, variance = LabelModel(p.kernel, p.Z, p.jitter, noise, p.prior, statistics).latent(p.new)
-    Kzz = referee.kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(len(p.Z))
-    Kxz, Knz = referee.kernel_matrix(p.kernel, p.X, p.Z), referee.kernel_matrix(p.kernel, p.new, p.Z)
+    Kzz = referee.kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(
+        len(p.Z)
+    )
+    Kxz, Knz = (
+        referee.kernel_matrix(p.kernel, p.X, p.Z),
+        referee.kernel_matrix(p.kernel, p.new, p.Z),
+    )
     A = Kzz + Kxz.T @ (p.weights[:, None] * Kxz) / noise
     targets = (p.codes[:, None] == np.arange(n_classes)) - p.prior
     expected = Knz @ np.linalg.solve(A, Kxz.T @ (p.weights[:, None] * targets)) / noise + p.prior
     np.testing.assert_allclose(mean, expected, rtol=1e-8, atol=1e-10)
     explained = np.linalg.solve(Kzz, Knz.T) - np.linalg.solve(A, Knz.T)
-    np.testing.assert_allclose(variance, p.kernel.variance - np.einsum("nm,mn->n", Knz, explained), rtol=1e-8)
+    np.testing.assert_allclose(
+        variance, p.kernel.variance - np.einsum("nm,mn->n", Knz, explained), rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_platt_scaling_mends_the_probabilities(n_classes):
     X, y = make_classification(
-        2400, 8, n_informative=6, n_classes=n_classes, n_clusters_per_class=1, class_sep=1.5, random_state=0
+        2400,
+        8,
+        n_informative=6,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        class_sep=1.5,
+        random_state=0,
     )
     losses = {}
     for calibration in (None, "platt"):
@@ -86,7 +109,9 @@ def test_platt_scaling_mends_the_probabilities(n_classes):
 def test_a_class_with_a_single_row_can_be_calibrated():
     X, y = make_classification(100, 4, random_state=0)
     y[0] = 2
-    classifier = GPRegressionClassifier(n_inducing=20, calibration="platt", max_iter=3, random_state=0).fit(X, y)
+    classifier = GPRegressionClassifier(
+        n_inducing=20, calibration="platt", max_iter=3, random_state=0
+    ).fit(X, y)
     assert classifier.predict_proba(X).shape == (100, 3)
 
 

@@ -9,7 +9,9 @@ from dirichletgp import DirichletGPClassifier
 from dirichletgp.report import write_report
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"
+)
 
 CHARTS = ("reliability", "rejection", "classwise", "uncertainty", "history")
 
@@ -20,7 +22,10 @@ def reports(tmp_path_factory):
     rng = np.random.default_rng(0)
     folder, pages = tmp_path_factory.mktemp("reports"), {}
     for n_classes in (2, 14):
-        X = pd.DataFrame(rng.normal(size=(900, 5)), columns=["dose", "age", "a name that is rather long", "x", "y"])
+        X = pd.DataFrame(
+            rng.normal(size=(900, 5)),
+            columns=["dose", "age", "a name that is rather long", "x", "y"],
+        )
         cuts = np.linspace(-1.4, 1.4, n_classes + 1)[1:-1]
         y = np.array([f"class {c}" for c in range(n_classes)])[
             np.digitize(X["dose"] + 0.3 * rng.normal(size=900), cuts)
@@ -55,7 +60,9 @@ def test_every_chart_is_there_and_the_console_is_silent(browser, reports, n_clas
     browser.requests.clear()
     browser.open(reports[n_classes])
     for chart in CHARTS:
-        assert browser.run(f"document.querySelectorAll('#chart-{chart} svg path').length") > 0, chart
+        assert browser.run(f"document.querySelectorAll('#chart-{chart} svg path').length") > 0, (
+            chart
+        )
     assert browser.run("document.querySelectorAll('.confusion tbody td').length") == n_classes**2
     assert browser.complaints == []
     assert browser.requests == [reports[n_classes].resolve().as_uri()]
@@ -63,7 +70,9 @@ def test_every_chart_is_there_and_the_console_is_silent(browser, reports, n_clas
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 @pytest.mark.parametrize("n_classes", [2, 14])
-def test_nothing_is_wider_than_the_window_and_no_label_leaves_its_chart(browser, reports, n_classes, width):
+def test_nothing_is_wider_than_the_window_and_no_label_leaves_its_chart(
+    browser, reports, n_classes, width
+):
     browser.resize(width)
     browser.open(reports[n_classes])
     assert browser.run("document.documentElement.scrollWidth") <= width
@@ -85,8 +94,8 @@ def test_no_two_texts_of_a_chart_overlap(browser, reports, width):
     browser.open(reports[2])
     overlaps = browser.run(
         """[...document.querySelectorAll('.chart')].flatMap(chart => {
-             const boxes = [...chart.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
-             return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
+             const boxes = [...chart.querySelectorAll('text')].map(t => [t.textContent,
+             t.getBoundingClientRect()]); return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
                .filter(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1)
                .filter(([b, q]) => p.top < q.bottom - 1 && q.top < p.bottom - 1)
                .map(([b]) => chart.id + ': ' + a + ' / ' + b));
@@ -114,13 +123,19 @@ def test_arrow_keys_walk_along_the_points(page):
     last = reading(page, "rejection")
     assert len({first, second, last}) == 3
     assert first.startswith("Declining 0.0")
-    assert page.run("document.getElementById('refuse').value === document.getElementById('refuse').max")
+    assert page.run(
+        "document.getElementById('refuse').value === document.getElementById('refuse').max"
+    )
 
 
 def test_the_slider_moves_the_point_on_the_curve(page):
-    page.run("const s = document.getElementById('refuse'); s.value = 100; s.dispatchEvent(new Event('input'))")
+    page.run(
+        "const s = document.getElementById('refuse'); s.value = 100; s.dispatchEvent(new Event('input'))"
+    )
     share = page.run("document.getElementById('refuse-out').textContent")
-    rejected = page.run("JSON.parse(document.getElementById('report-data').textContent).rejection[100].rejected")
+    rejected = page.run(
+        "JSON.parse(document.getElementById('report-data').textContent).rejection[100].rejected"
+    )
     assert share.replace("\u00a0", " ") == f"{100 * rejected:.0f} %"
     assert f"{100 * rejected:.1f}" in reading(page, "rejection")
 
@@ -134,8 +149,12 @@ def test_choosing_a_class_draws_its_curve(browser, reports):
         "const c = document.getElementById('class-choice'); c.value = '3'; c.dispatchEvent(new Event('change'))"
     )
     assert browser.run(line) != before
-    assert "class 11 " in browser.run("document.getElementById('chart-classwise').getAttribute('aria-label')")
-    titles = browser.run("[...document.querySelectorAll('#chart-classwise .title')].map(t => t.textContent).join()")
+    assert "class 11 " in browser.run(
+        "document.getElementById('chart-classwise').getAttribute('aria-label')"
+    )
+    titles = browser.run(
+        "[...document.querySelectorAll('#chart-classwise .title')].map(t => t.textContent).join()"
+    )
     assert "class 11" in titles  # the fourth, as texts are sorted
 
 
@@ -151,19 +170,22 @@ def test_everything_that_can_be_used_can_be_reached_by_the_keyboard(page):
     reached = set()
     for _ in range(40):
         page.press("Tab")
-        reached.add(page.run("document.activeElement.id || document.activeElement.dataset.rows || ''"))
+        reached.add(
+            page.run("document.activeElement.id || document.activeElement.dataset.rows || ''")
+        )
     assert {f"chart-{chart}" for chart in CHARTS} <= reached
     assert {"class-choice", "refuse", "least", "most", "wrong"} <= reached
 
 
 CONTRAST = """(() => {
-  const channel = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const rgb = text => text.match(/[0-9.]+/g).map(Number);
-  const ground = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
+  const channel = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; const light
+  = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b); const rgb = text
+  => text.match(/[0-9.]+/g).map(Number); const ground = e => { for (; e; e = e.parentElement) {
+  const c = rgb(getComputedStyle(e).backgroundColor);
     if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
-  const texts = [...document.querySelectorAll('p, dt, dd, th, td:not(.none), h1, h2, span, summary, label, button')];
-  return Math.min(...texts.filter(e => e.offsetParent && e.textContent.trim()).map(e => {
+  const texts = [...document.querySelectorAll('p, dt, dd, th, td:not(.none), h1, h2, span, summary,
+  label, button')]; return Math.min(...texts.filter(e => e.offsetParent &&
+  e.textContent.trim()).map(e => {
     const [a, b] = [light(rgb(getComputedStyle(e).color)), light(ground(e))].sort((p, q) => q - p);
     return (a + 0.05) / (b + 0.05);
   }));
@@ -175,7 +197,11 @@ def test_text_has_the_contrast_that_guidelines_ask_for(reports, dark):
     with Browser(dark=dark) as browser:
         browser.open(reports[2])
         assert browser.run(CONTRAST) >= 4.5
-        luminance = sum(browser.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)"))
+        luminance = sum(
+            browser.run(
+                "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)"
+            )
+        )
         assert (luminance < 150) == dark
 
 

@@ -25,14 +25,22 @@ def dense_scores(kernel, Z, regularisation, X, codes, weights, new, n_classes):
     frequencies = np.bincount(codes, weights, n_classes) / weights.sum()
     targets = (codes[:, None] == np.arange(n_classes)) - frequencies
     A = Kxz.T @ (weights[:, None] * Kxz) + weights.sum() * regularisation * Kzz
-    return kernel.values(new, Z) @ np.linalg.solve(A, Kxz.T @ (weights[:, None] * targets)) + frequencies
+    return (
+        kernel.values(new, Z) @ np.linalg.solve(A, Kxz.T @ (weights[:, None] * targets))
+        + frequencies
+    )
 
 
 def test_the_solution_equals_the_dense_solve(data):
     X, y = data
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     classifier = NystromRidgeClassifier(
-        n_inducing=20, calibration=None, scaler=None, bandwidths=[2.0], regularisations=[1e-3], random_state=0
+        n_inducing=20,
+        calibration=None,
+        scaler=None,
+        bandwidths=[2.0],
+        regularisations=[1e-3],
+        random_state=0,
     ).fit(X, y, weights)
     kernel = Kernel("rbf", np.full(5, 2.0), 1.0)
     expected = dense_scores(kernel, classifier.inducing_points_, 1e-3, X, y, weights, X, 3)
@@ -55,7 +63,9 @@ def test_fast_cross_validation_equals_brute_force(data, workers):
                 part = (X[outside], y[outside], weights[outside])
                 scores = dense_scores(kernel, Z, regularisation, *part, X[inside], 3)
                 expected[j] += np.square(labels - scores).sum()
-        np.testing.assert_allclose(fast.squared_errors(regularisations, workers), expected, rtol=1e-6)
+        np.testing.assert_allclose(
+            fast.squared_errors(regularisations, workers), expected, rtol=1e-6
+        )
 
 
 def test_the_smallest_cross_validated_error_is_chosen(data):
@@ -79,7 +89,8 @@ def test_rows_that_are_all_the_same_have_the_frequencies_of_the_classes():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("bandwidths", [-1.0]), ("regularisations", []), ("n_folds", 1), ("inducing", "grid")]
+    ("name", "value"),
+    [("bandwidths", [-1.0]), ("regularisations", []), ("n_folds", 1), ("inducing", "grid")],
 )
 def test_bad_arguments_are_named(data, name, value):
     with pytest.raises(ValueError, match=f"{name}="):

@@ -29,7 +29,9 @@ def test_a_wild_outlier_is_just_the_largest_value():
 
 def test_a_value_of_next_to_no_weight_has_a_finite_score():
     x = np.array([-5.0, 0.0, 1.0, 5.0])[:, None]
-    scores = NormalScores().fit(x, sample_weight=np.array([1e-20, 1.0, 1.0, 1e-20])).transform(x).ravel()
+    scores = (
+        NormalScores().fit(x, sample_weight=np.array([1e-20, 1.0, 1.0, 1e-20])).transform(x).ravel()
+    )
     assert np.all(np.isfinite(scores))
     assert np.all(np.diff(scores) > 0)
 
@@ -48,10 +50,14 @@ def test_a_constant_column_is_zero_whatever_comes():
 
 
 @settings(max_examples=50, deadline=None)
-@given(arrays(float, st.tuples(st.integers(2, 60), st.integers(1, 3)), elements=st.floats(-1e6, 1e6)))
+@given(
+    arrays(float, st.tuples(st.integers(2, 60), st.integers(1, 3)), elements=st.floats(-1e6, 1e6))
+)
 def test_training_values_survive_the_round_trip(X):
     scaler = NormalScores().fit(X)
-    np.testing.assert_allclose(scaler.inverse_transform(scaler.transform(X)), X, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        scaler.inverse_transform(scaler.transform(X)), X, rtol=1e-6, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["standard", "minmax"])

@@ -2,14 +2,21 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dirichletgp import DirichletGPClassifier, GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier
+from dirichletgp import (
+    DirichletGPClassifier,
+    GPRegressionClassifier,
+    NystromRidgeClassifier,
+    VariationalGPClassifier,
+)
 from dirichletgp._gp.rows.scaling import NormalScores
 
 
 @parametrize_with_checks(
     [
         DirichletGPClassifier(),
-        DirichletGPClassifier(label_transform="dirichlet", scaler="standard", kernel="matern32", ard=False),
+        DirichletGPClassifier(
+            label_transform="dirichlet", scaler="standard", kernel="matern32", ard=False
+        ),
         DirichletGPClassifier(n_inducing=10, inducing="rpcholesky", alpha_epsilon=0.05),
         GPRegressionClassifier(),
         GPRegressionClassifier(calibration="platt"),

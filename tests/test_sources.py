@@ -45,7 +45,9 @@ def plain(table):
 
 def quick(**parameters):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
-    return DirichletGPClassifier(**{"n_inducing": 20, "max_iter": 3, "random_state": 0, **labels, **parameters})
+    return DirichletGPClassifier(
+        **{"n_inducing": 20, "max_iter": 3, "random_state": 0, **labels, **parameters}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,9 @@ class Blocks:
 # The same model from everywhere
 
 
-def test_parquet_csv_tables_datasets_maps_and_blocks_give_the_model_of_the_array(plain, data, in_memory, tmp_path):
+def test_parquet_csv_tables_datasets_maps_and_blocks_give_the_model_of_the_array(
+    plain, data, in_memory, tmp_path
+):
     X, y = data
     pq.write_table(plain, tmp_path / "rows.parquet", row_group_size=100)
     pc.write_csv(plain, tmp_path / "rows.csv")
@@ -107,7 +111,9 @@ def test_parquet_csv_tables_datasets_maps_and_blocks_give_the_model_of_the_array
         assert_same(classifier, in_memory, X)
         if name not in ("map", "blocks", "list of blocks", "frames"):
             assert classifier.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
-            assert classifier.predict(pd.DataFrame(X, columns=classifier.feature_names_in_)).shape == (N,)
+            assert classifier.predict(
+                pd.DataFrame(X, columns=classifier.feature_names_in_)
+            ).shape == (N,)
         else:
             assert hasattr(classifier, "feature_names_in_") == (name == "frames")
 
@@ -130,7 +136,11 @@ def test_blocks_whose_rows_all_have_weight_zero_are_not_there(table, data, tmp_p
     X, y = data
     weights = (np.arange(N) >= 200).astype(float)
     expected = quick().fit(X, y, weights)
-    pq.write_table(table.set_column(D + 1, "weight", pa.array(weights)), tmp_path / "t.parquet", row_group_size=100)
+    pq.write_table(
+        table.set_column(D + 1, "weight", pa.array(weights)),
+        tmp_path / "t.parquet",
+        row_group_size=100,
+    )
     assert_same(quick().fit(tmp_path / "t.parquet", "label", "weight"), expected, X)
     blocks = [(X[rows], y[rows], weights[rows]) for rows in np.split(np.arange(N), 7)]
     assert_same(quick().fit(blocks), expected, X)
@@ -142,7 +152,9 @@ def test_class_weights_count_in_files_too(plain, data):
     X, y = data
     for class_weight in ("balanced", {"low": 3.0}):
         one, other = (quick(class_weight=class_weight) for _ in range(2))
-        assert_same(one.fit(plain, "label"), other.fit(X, y), X, 1e-6)  # training magnifies the rounding of a prior
+        assert_same(
+            one.fit(plain, "label"), other.fit(X, y), X, 1e-6
+        )  # training magnifies the rounding of a prior
 
 
 def test_columns_choose_and_order_the_features(table, data):
@@ -152,7 +164,18 @@ def test_columns_choose_and_order_the_features(table, data):
 
 
 @pytest.mark.parametrize(
-    "kind", ["int8", "int64", "uint16", "bool", "float64", "string", "large_string", "dictionary", "dictionary of ints"]
+    "kind",
+    [
+        "int8",
+        "int64",
+        "uint16",
+        "bool",
+        "float64",
+        "string",
+        "large_string",
+        "dictionary",
+        "dictionary of ints",
+    ],
 )
 def test_labels_of_every_type(data, kind):
     X, y = data
@@ -171,8 +194,12 @@ def test_labels_of_every_type(data, kind):
 
 def test_integer_float32_and_boolean_features_are_numbers(data):
     X, y = data
-    frame = pa.table({"a": X[:, 0].astype(np.float32), "b": X[:, 1] > 0, "c": np.arange(N), "label": y})
-    expected = np.column_stack([X[:, 0].astype(np.float32), X[:, 1] > 0, np.arange(N)]).astype(float)
+    frame = pa.table(
+        {"a": X[:, 0].astype(np.float32), "b": X[:, 1] > 0, "c": np.arange(N), "label": y}
+    )
+    expected = np.column_stack([X[:, 0].astype(np.float32), X[:, 1] > 0, np.arange(N)]).astype(
+        float
+    )
     assert_same(quick().fit(frame, "label"), quick().fit(expected, y), expected)
 
 
@@ -183,13 +210,37 @@ def test_errors_say_what_is_wrong(table, plain, data, tmp_path):
     X, y = data
     words = table.append_column("s", table["label"])
     cases = [
-        (lambda: quick().fit(tmp_path / "missing.parquet", "label"), FileNotFoundError, "no such file"),
-        (lambda: quick().fit(str(tmp_path / "*.parquet"), "label"), FileNotFoundError, "no file matches"),
-        (lambda: quick().fit(table, "lable"), ValueError, r"y='lable': there is no such column; the columns are"),
-        (lambda: quick().fit(table), TypeError, "y is a NoneType; .* y is the name of the label column"),
+        (
+            lambda: quick().fit(tmp_path / "missing.parquet", "label"),
+            FileNotFoundError,
+            "no such file",
+        ),
+        (
+            lambda: quick().fit(str(tmp_path / "*.parquet"), "label"),
+            FileNotFoundError,
+            "no file matches",
+        ),
+        (
+            lambda: quick().fit(table, "lable"),
+            ValueError,
+            r"y='lable': there is no such column; the columns are",
+        ),
+        (
+            lambda: quick().fit(table),
+            TypeError,
+            "y is a NoneType; .* y is the name of the label column",
+        ),
         (lambda: quick().fit(table, y), TypeError, "y is a ndarray"),
-        (lambda: quick().fit(table, "label", "w"), ValueError, "sample_weight='w': there is no such column"),
-        (lambda: quick().fit(table, "label", columns=["x9"]), ValueError, "columns='x9': there is no such column"),
+        (
+            lambda: quick().fit(table, "label", "w"),
+            ValueError,
+            "sample_weight='w': there is no such column",
+        ),
+        (
+            lambda: quick().fit(table, "label", columns=["x9"]),
+            ValueError,
+            "columns='x9': there is no such column",
+        ),
         (lambda: quick().fit(table, "label", columns=["label"]), ValueError, "name features only"),
         (
             lambda: quick().fit(words, "label"),
@@ -201,7 +252,11 @@ def test_errors_say_what_is_wrong(table, plain, data, tmp_path):
         (lambda: quick().fit(plain, "x0"), ValueError, "not numbers|continuous|Unknown label type"),
         (lambda: quick().fit(X, y, columns=["a"]), ValueError, "columns chooses columns of files"),
         (lambda: quick().fit(iter([(X, y)])), TypeError, "read once only"),
-        (lambda: quick().fit([(X, y), (X[:, :2], y)]), ValueError, "2 columns, but the first one has 4"),
+        (
+            lambda: quick().fit([(X, y), (X[:, :2], y)]),
+            ValueError,
+            "2 columns, but the first one has 4",
+        ),
         (lambda: quick().fit([(X, y[:-1])]), ValueError, "block 0 has 700 rows, but 699 labels"),
         (lambda: quick().fit(plain.to_reader(), "label"), TypeError, "cannot be read twice"),
     ]
@@ -281,7 +336,9 @@ def test_the_sample_is_uniform_and_holds_every_class():
     labels = np.where(rng.random(n) < 5e-4, 7, rng.integers(0, 2, n))
     X = np.arange(n, dtype=float)[:, None]
     survey = Survey.of(chunks(ArraySource(X, labels, None)), size, 0)
-    again = Survey.of([Chunk(X[i : i + 999], labels[i : i + 999], None) for i in range(0, n, 999)], size, 0)
+    again = Survey.of(
+        [Chunk(X[i : i + 999], labels[i : i + 999], None) for i in range(0, n, 999)], size, 0
+    )
     np.testing.assert_array_equal(survey.sample.X, again.sample.X)
     assert size <= len(survey.sample.labels) <= size + 20
     assert (survey.sample.labels == 7).sum() >= min(20, (labels == 7).sum())
@@ -346,8 +403,8 @@ class Blocks:
             yield X, (X[:, 0] + rng.normal(size=20_000) > 0).astype(int)
 
 def peak(n):
-    DirichletGPClassifier(n_inducing=10, max_iter=1, n_subsample=1000, scaler="standard", random_state=0).fit(Blocks(n))
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    DirichletGPClassifier(n_inducing=10, max_iter=1, n_subsample=1000, scaler="standard",
+    random_state=0).fit(Blocks(n)) return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 print(json.dumps([peak(20), peak(120)]))
 """
@@ -356,6 +413,8 @@ print(json.dumps([peak(20), peak(120)]))
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is measured as Linux does")
 def test_memory_is_flat():
-    found = subprocess.run([sys.executable, "-c", MEMORY], stdout=subprocess.PIPE, check=True, text=True)
+    found = subprocess.run(
+        [sys.executable, "-c", MEMORY], stdout=subprocess.PIPE, check=True, text=True
+    )
     few, many = json.loads(found.stdout)
     assert many < few + 60  # 2,400,000 rows of 80 bytes are 183 MB

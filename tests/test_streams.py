@@ -30,12 +30,16 @@ def fixed(points, **parameters):
 
 
 def quick(**parameters):
-    return DirichletGPClassifier(**{"n_inducing": 30, "max_iter": 3, "random_state": 0, **parameters})
+    return DirichletGPClassifier(
+        **{"n_inducing": 30, "max_iter": 3, "random_state": 0, **parameters}
+    )
 
 
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
-    for mine, theirs in zip(one.latent_mean_and_variance(X), other.latent_mean_and_variance(X), strict=True):
+    for mine, theirs in zip(
+        one.latent_mean_and_variance(X), other.latent_mean_and_variance(X), strict=True
+    ):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=atol)
     np.testing.assert_allclose(one.class_count_, other.class_count_, rtol=1e-12)
@@ -60,11 +64,15 @@ def test_a_learned_model_equals_its_refit_with_the_same_points_and_parameters(da
     stream = quick(n_subsample=300, scaler=None, label_transform="dirichlet", alpha_epsilon=0.02)
     for rows in np.array_split(np.arange(N), 100):
         stream.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
-    again = fixed(stream.inducing_points_, lengthscale=stream.lengthscale_, variance=stream.variance_).fit(X, y)
+    again = fixed(
+        stream.inducing_points_, lengthscale=stream.lengthscale_, variance=stream.variance_
+    ).fit(X, y)
     assert_same(stream, again, X, 1e-10)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     seed=st.integers(0, 2**31),
     n_batches=st.integers(1, 12),
@@ -80,10 +88,14 @@ def test_any_batches_in_any_order_are_one_fit(data, seed, n_batches, weighted, k
     for part in np.array_split(rows, n_batches):
         if weights[part].any():
             stream.partial_fit(X[part], y[part], classes=[0, 1, 2], sample_weight=weights[part])
-    assert_same(stream, fixed(X[:20], kernel=kernel).fit(X[rows], y[rows], weights[rows]), X[:50], 1e-9)
+    assert_same(
+        stream, fixed(X[:20], kernel=kernel).fit(X[rows], y[rows], weights[rows]), X[:50], 1e-9
+    )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(seed=st.integers(0, 2**31), weighted=st.booleans())
 def test_forgetting_half_the_rows_is_never_having_seen_them(data, seed, weighted):
     X, y = data
@@ -111,7 +123,9 @@ def test_a_class_that_is_forgotten_altogether_leaves_nothing(data):
     np.testing.assert_allclose(classifier.predict_proba(X[:3]), 1 / 3, atol=1e-12)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(seed=st.integers(0, 2**31), n_models=st.integers(2, 5))
 def test_merged_models_equal_one_fit_of_all_rows(data, seed, n_models):
     X, y = data
@@ -152,7 +166,13 @@ def test_merging_brings_the_classes_of_both(data):
 
 def test_decay_is_a_sample_weight(data):
     X, y = data
-    faded = fixed(X[:30]).fit(X[:400], y[:400]).decay(0.5).partial_fit(X[400:800], y[400:800]).decay(0.5)
+    faded = (
+        fixed(X[:30])
+        .fit(X[:400], y[:400])
+        .decay(0.5)
+        .partial_fit(X[400:800], y[400:800])
+        .decay(0.5)
+    )
     faded.partial_fit(X[800:], y[800:])
     weights = np.repeat([0.25, 0.5, 1.0], [400, 400, 100])
     assert_same(faded, fixed(X[:30]).fit(X, y, weights), X, 1e-10)
@@ -199,7 +219,9 @@ def test_few_rows_at_first_do_not_settle_the_points(data):
 def test_the_kernel_is_learned_whenever_the_rows_have_doubled(data, monkeypatch):
     X, y = data
     trained, run = [], Trainer.run
-    monkeypatch.setattr(Trainer, "run", lambda self, *a: trained.append(len(self.rows)) or run(self, *a))
+    monkeypatch.setattr(
+        Trainer, "run", lambda self, *a: trained.append(len(self.rows)) or run(self, *a)
+    )
     stream = quick(n_subsample=100)
     for i in range(0, 200, 10):
         stream.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1, 2])
@@ -208,7 +230,9 @@ def test_the_kernel_is_learned_whenever_the_rows_have_doubled(data, monkeypatch)
 
 def test_batches_of_weight_zero_change_nothing(data):
     X, y = data
-    stream = quick(n_subsample=100).partial_fit(X[:9], y[:9], classes=[0, 1, 2], sample_weight=np.zeros(9))
+    stream = quick(n_subsample=100).partial_fit(
+        X[:9], y[:9], classes=[0, 1, 2], sample_weight=np.zeros(9)
+    )
     expected = quick(n_subsample=100)
     for rows in np.split(np.arange(300), 6):
         stream.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
@@ -248,9 +272,14 @@ def test_a_stream_of_one_class_waits_for_a_second(data):
 
 def test_saving_and_pickling_keep_the_warm_up(data, tmp_path):
     X, y = data
-    stream = quick(n_subsample=200).partial_fit(X[:60], y[:60], classes=[0, 1, 2], sample_weight=np.full(60, 2.0))
+    stream = quick(n_subsample=200).partial_fit(
+        X[:60], y[:60], classes=[0, 1, 2], sample_weight=np.full(60, 2.0)
+    )
     stream.save(tmp_path / "model.dgp")
-    copies = [DirichletGPClassifier.load(tmp_path / "model.dgp"), pickle.loads(pickle.dumps(stream))]
+    copies = [
+        DirichletGPClassifier.load(tmp_path / "model.dgp"),
+        pickle.loads(pickle.dumps(stream)),
+    ]
     for rows in (slice(60, 110), slice(110, 210)):
         stream.partial_fit(X[rows], y[rows])
         for other in copies:
@@ -288,7 +317,9 @@ def test_a_class_can_be_declared_later(data):
     names = np.array(["b", "c", "a"])[y]  # the new class comes first in the order of classes_
     old, new = names != "a", names == "a"
     stream = fixed(X[:30]).partial_fit(X[old], names[old])
-    with pytest.raises(ValueError, match=r"labels that the model was not fitted with: \['a'\].*classes"):
+    with pytest.raises(
+        ValueError, match=r"labels that the model was not fitted with: \['a'\].*classes"
+    ):
         stream.partial_fit(X[new], names[new])
     stream.partial_fit(X[new], names[new], classes=["a", "b", "c"])
     assert_same(stream, fixed(X[:30]).fit(X, names), X, 1e-9)

@@ -29,7 +29,9 @@ def data():
 
 def quick(**parameters):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
-    return DirichletGPClassifier(**{"n_inducing": 25, "max_iter": 2, "random_state": 0, **labels, **parameters})
+    return DirichletGPClassifier(
+        **{"n_inducing": 25, "max_iter": 2, "random_state": 0, **labels, **parameters}
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -44,7 +46,9 @@ def test_bound_and_gradient_are_those_of_numpy(data, kernel, weighted):
     with Workers(1) as workers:
         arguments = (rows, transform, prior, 1e-6, workers)
         value, gradient = DirichletObjective(*arguments).value_and_gradient(found, X[20:60])
-        other = TensorObjective(*arguments, device=Device(torch.zeros(1))).value_and_gradient(found, X[20:60])
+        other = TensorObjective(*arguments, device=Device(torch.zeros(1))).value_and_gradient(
+            found, X[20:60]
+        )
     assert other[0] == pytest.approx(value, rel=1e-10)
     for mine, theirs in zip(gradient, other[1], strict=True):
         np.testing.assert_allclose(theirs, mine, rtol=1e-6, atol=1e-6 * np.abs(mine).max())
@@ -56,7 +60,9 @@ def test_normal_scores_are_those_of_numpy(data):
     scaler = NormalScores(n_knots=50).fit(X)
     wide = np.concatenate([X, 100 * X, X + 1e-3, np.full((1, 6), 1e300), np.full((1, 6), -5.0)])
     tensor = torch.from_numpy(wide)
-    np.testing.assert_allclose(Device(tensor).scaled_rows(scaler, tensor).numpy(), scaler.scores(wide), atol=1e-12)
+    np.testing.assert_allclose(
+        Device(tensor).scaled_rows(scaler, tensor).numpy(), scaler.scores(wide), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("scaler", ["quantile", "standard", "minmax", None, PCA(3)])
@@ -75,7 +81,9 @@ def test_statistics_of_tensors_are_those_of_arrays(data):
     X, y = data
     given = {"inducing": X[:30], "lengthscale": 2.0, "variance": 4.0, "max_iter": 0, "scaler": None}
     host, there = quick(**given).fit(X, y), quick(**given).fit(torch.from_numpy(X), y)
-    np.testing.assert_allclose(there._model.statistics.grams, host._model.statistics.grams, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        there._model.statistics.grams, host._model.statistics.grams, rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_allclose(there.predict_proba(X), host.predict_proba(X), atol=1e-9)
 
 
@@ -84,8 +92,15 @@ def test_predictions_of_tensors_are_those_of_arrays(data):
     names = np.array(["a", "b", "c"])[y]
     classifier = quick().fit(X, names)
     tensor = torch.from_numpy(X)
-    for method in ("predict_proba", "predict_log_proba", "latent_mean_and_variance", "predict_interval"):
-        np.testing.assert_allclose(getattr(classifier, method)(tensor), getattr(classifier, method)(X), atol=1e-8)
+    for method in (
+        "predict_proba",
+        "predict_log_proba",
+        "latent_mean_and_variance",
+        "predict_interval",
+    ):
+        np.testing.assert_allclose(
+            getattr(classifier, method)(tensor), getattr(classifier, method)(X), atol=1e-8
+        )
     np.testing.assert_array_equal(classifier.predict(tensor), classifier.predict(X))
     single = classifier.predict_proba(tensor.to(torch.float32))
     np.testing.assert_allclose(single, classifier.predict_proba(X), atol=1e-4)
@@ -95,7 +110,9 @@ def test_a_data_loader_is_an_iterable_of_blocks(data):
     X, y = data
     rows = torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(y))
     loaded = quick().fit(torch.utils.data.DataLoader(rows, batch_size=64))
-    np.testing.assert_allclose(loaded.predict_proba(X), quick().fit(X, y).predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(
+        loaded.predict_proba(X), quick().fit(X, y).predict_proba(X), atol=1e-9
+    )
 
 
 def test_errors_say_what_is_wrong(data):

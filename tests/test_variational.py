@@ -22,7 +22,9 @@ from dirichletgp.baselines.variational.likelihoods import Bernoulli, RobustMax, 
 from dirichletgp.baselines.variational.objective import VariationalObjective
 
 LIKELIHOODS = [Bernoulli("logit"), Bernoulli("probit"), Softmax(3), RobustMax(3)]
-likelihoods = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=["logit", "probit", "softmax", "robustmax"])
+likelihoods = pytest.mark.parametrize(
+    "likelihood", LIKELIHOODS, ids=["logit", "probit", "softmax", "robustmax"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,10 @@ def small_problem(likelihood, **options):
 
 def inference(p, likelihood, workers, stride=1):
     basis = make_basis(p.kernel, p.Z, p.jitter)
-    chunks = [Chunk(basis.vectors(p.X[rows]), p.codes[rows], p.weights[rows]) for rows in (slice(35), slice(35, None))]
+    chunks = [
+        Chunk(basis.vectors(p.X[rows]), p.codes[rows], p.weights[rows])
+        for rows in (slice(35), slice(35, None))
+    ]
     return Inference(chunks, likelihood, p.kernel.variance, workers, stride)
 
 
@@ -52,11 +57,17 @@ def test_bound_is_that_of_the_inducing_values(likelihood, workers):
     p = small_problem(likelihood)
     belief = random_belief(p, likelihood)
     dense = variational_bound(
-        p, belief.mean, np.linalg.inv(belief.precision), lambda m, v: likelihood.expected_log(m, v, p.codes).value
+        p,
+        belief.mean,
+        np.linalg.inv(belief.precision),
+        lambda m, v: likelihood.expected_log(m, v, p.codes).value,
     )
-    # 1e-8, but for the softmax, whose table is right to about 1e-6 and notices the last bits of its argument
+    # 1e-8, but for the softmax, whose table is right to about 1e-6 and notices the last bits of its
+    # argument
     tolerance = 1e-6 if isinstance(likelihood, Softmax) else 1e-8
-    assert inference(p, likelihood, workers).measure(belief).bound == pytest.approx(dense, rel=tolerance)
+    assert inference(p, likelihood, workers).measure(belief).bound == pytest.approx(
+        dense, rel=tolerance
+    )
 
 
 @likelihoods
@@ -80,7 +91,9 @@ def test_no_other_belief_has_a_higher_bound(likelihood, workers):
     roots = np.linalg.cholesky(fit.belief.precision)
     rng = np.random.default_rng(0)
     best = np.concatenate([fit.belief.mean.ravel(), roots[:, lower[0], lower[1]].ravel()])
-    found = minimize(loss, best + 0.1 * rng.normal(size=best.shape), method="L-BFGS-B", options={"maxiter": 25})
+    found = minimize(
+        loss, best + 0.1 * rng.normal(size=best.shape), method="L-BFGS-B", options={"maxiter": 25}
+    )
     assert -found.fun <= fit.bound + 1e-4
     assert -found.fun == pytest.approx(fit.bound, abs=0.05)
 
@@ -99,7 +112,8 @@ def test_gradient_is_that_of_the_best_bound(likelihood, workers):
 
         def moved(t, log_scale=log_scale, log_variance=log_variance, points=points):
             kernel = p.kernel.with_parameters(
-                p.kernel.lengthscale * np.exp(t * log_scale), p.kernel.variance * np.exp(t * log_variance)
+                p.kernel.lengthscale * np.exp(t * log_scale),
+                p.kernel.variance * np.exp(t * log_variance),
             )
             return objective.evaluate(replace(state, kernel=kernel, points=p.Z + t * points))[0]
 
@@ -130,12 +144,16 @@ def test_coupled_steps_converge_where_separate_ones_creep(workers):
     assert more > 2 * passes
 
 
-@pytest.mark.parametrize(("likelihood", "classes"), [("logit", 2), ("probit", 2), ("softmax", 3), ("robustmax", 3)])
+@pytest.mark.parametrize(
+    ("likelihood", "classes"), [("logit", 2), ("probit", 2), ("softmax", 3), ("robustmax", 3)]
+)
 def test_classifies_flowers(likelihood, classes):
     X, y = load_iris(return_X_y=True)
     X, y = X[y < classes], y[y < classes]
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    classifier = VariationalGPClassifier(likelihood=likelihood, n_inducing=20, random_state=0).fit(X, names)
+    classifier = VariationalGPClassifier(likelihood=likelihood, n_inducing=20, random_state=0).fit(
+        X, names
+    )
     assert classifier.score(X, names) > 0.93
     mean, variance = classifier.latent_mean_and_variance(X[:5])
     assert mean.shape == variance.shape == (5, 1 if classes == 2 else 3)
@@ -147,7 +165,9 @@ def test_classifies_flowers(likelihood, classes):
     np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
 
 
-@pytest.mark.parametrize(("bend", "length"), [(1.0, 1.0), (1.0, 0.3), (2.0, 1.0), (5.0, 0.5), (0.5, 1.0)])
+@pytest.mark.parametrize(
+    ("bend", "length"), [(1.0, 1.0), (1.0, 0.3), (2.0, 1.0), (5.0, 0.5), (0.5, 1.0)]
+)
 def test_the_length_of_a_step_is_the_top_of_the_parabola(bend, length):
     gain = 0.7
     change = 2 * gain * length - bend * gain * length**2
@@ -177,11 +197,15 @@ def test_rows_without_overlap_do_not_make_the_steps_swing(workers, monkeypatch):
 
 
 @pytest.mark.parametrize("likelihood", ["softmax", "robustmax"])
-@pytest.mark.parametrize("parameters", [{"variance": 1e4}, {"class_weight": {0: 1e6, 1: 1e6, 2: 1e6}}])
+@pytest.mark.parametrize(
+    "parameters", [{"variance": 1e4}, {"class_weight": {0: 1e6, 1: 1e6, 2: 1e6}}]
+)
 def test_classes_without_overlap_are_told_apart(likelihood, parameters):
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = np.digitize(X[:, 0], [0.0, 1.0])
-    classifier = VariationalGPClassifier(likelihood=likelihood, max_iter=3, random_state=0, **parameters)
+    classifier = VariationalGPClassifier(
+        likelihood=likelihood, max_iter=3, random_state=0, **parameters
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier.fit(X, y)
@@ -192,7 +216,9 @@ def test_classes_without_overlap_are_told_apart(likelihood, parameters):
 def test_inducing_points_that_see_no_rows_leave_the_prior(likelihood):
     X, y = load_iris(return_X_y=True)
     far = np.full((2, 4), 1e6) + np.arange(2)[:, None]
-    classifier = VariationalGPClassifier(likelihood=likelihood, inducing=far, lengthscale=1.0, scaler=None, max_iter=0)
+    classifier = VariationalGPClassifier(
+        likelihood=likelihood, inducing=far, lengthscale=1.0, scaler=None, max_iter=0
+    )
     np.testing.assert_allclose(classifier.fit(X, y).predict_proba(X), 1 / 3, atol=1e-6)
 
 
@@ -207,10 +233,14 @@ def test_history_tells_how_the_bound_rose():
 
 def test_starting_values_are_kept_when_nothing_is_to_be_learned():
     X, y = make_moons(200, noise=0.2, random_state=0)
-    fixed = VariationalGPClassifier(lengthscale=0.8, variance=3.0, max_iter=0, n_inducing=20, random_state=0).fit(X, y)
+    fixed = VariationalGPClassifier(
+        lengthscale=0.8, variance=3.0, max_iter=0, n_inducing=20, random_state=0
+    ).fit(X, y)
     assert fixed.variance_ == 3.0
     np.testing.assert_array_equal(fixed.lengthscale_, [0.8, 0.8])
-    learned = VariationalGPClassifier(lengthscale=0.8, variance=3.0, n_inducing=20, random_state=0).fit(X, y)
+    learned = VariationalGPClassifier(
+        lengthscale=0.8, variance=3.0, n_inducing=20, random_state=0
+    ).fit(X, y)
     assert learned.bound_ > fixed.bound_
 
 
@@ -226,7 +256,9 @@ def test_a_sample_is_followed_by_minibatches_of_all_rows():
     X, y = make_moons(1_500, noise=0.25, random_state=0)
     classifier = VariationalGPClassifier(n_inducing=15, n_subsample=300, random_state=0).fit(X, y)
     assert any(stage["stage"].startswith("minibatches") for stage in classifier.history_)
-    sample_only = VariationalGPClassifier(n_inducing=15, n_subsample=300, batch_size=None, random_state=0).fit(X, y)
+    sample_only = VariationalGPClassifier(
+        n_inducing=15, n_subsample=300, batch_size=None, random_state=0
+    ).fit(X, y)
     assert not any(stage["stage"].startswith("minibatches") for stage in sample_only.history_)
 
 
@@ -235,7 +267,9 @@ def test_says_when_it_ran_out_of_iterations():
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         VariationalGPClassifier(max_iter=1, n_inducing=10, random_state=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="max_iter=6"):
-        VariationalGPClassifier(max_iter=6, n_subsample=100, n_inducing=10, random_state=0).fit(X, y)
+        VariationalGPClassifier(max_iter=6, n_subsample=100, n_inducing=10, random_state=0).fit(
+            X, y
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Run the tests with the oldest, or with the newest, versions of the dependencies.
 
-`oldest` pins everything that the tests need to the lower bounds in pyproject.toml; `newest` takes the newest of
-everything, pre-releases included.
+`oldest` pins everything that the tests need to the lower bounds in pyproject.toml; `newest` takes
+the newest of everything, pre-releases included.
 """
 
 import re
@@ -18,7 +18,14 @@ def main(which, arguments):
     place = ROOT / f".venv-{which}"
     if not place.exists():
         venv.create(place, with_pip=True)
-    pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        str(place / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     if which == "oldest":
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         bounded = project["dependencies"] + project["optional-dependencies"]["test"]
@@ -32,10 +39,20 @@ def main(which, arguments):
         [python, "-m", "pip", "list", "--format=freeze"], check=True, capture_output=True, text=True
     )
     named = ("numpy", "scipy", "scikit-learn", "threadpoolctl")
-    print(which, *(line for line in listed.stdout.split() if line.split("==")[0] in named), flush=True)
+    print(
+        which, *(line for line in listed.stdout.split() if line.split("==")[0] in named), flush=True
+    )
     # Old libraries warn about each other, which is not ours to mend.
-    leniency = [f"-Wdefault::{kind}Warning" for kind in ("Deprecation", "Future")] if which == "oldest" else []
-    sys.exit(subprocess.run([python, "-m", "pytest", *leniency, *arguments], cwd=ROOT, check=False).returncode)
+    leniency = (
+        [f"-Wdefault::{kind}Warning" for kind in ("Deprecation", "Future")]
+        if which == "oldest"
+        else []
+    )
+    sys.exit(
+        subprocess.run(
+            [python, "-m", "pytest", *leniency, *arguments], cwd=ROOT, check=False
+        ).returncode
+    )
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 Active learning: which row to label next
 ========================================
 
-Labels cost money. Asks for those of the rows with the highest epistemic uncertainty, where data are lacking rather than
-noisy, and compares with asking at random. Within a batch, `partial_fit` takes each chosen row in before the next is
-chosen, so that a batch is not five copies of one question.
+Labels cost money. Asks for those of the rows with the highest epistemic uncertainty, where data are
+lacking rather than noisy, and compares with asking at random. Within a batch, `partial_fit` takes
+each chosen row in before the next is chosen, so that a batch is not five copies of one question.
 """
 
 # %%
@@ -25,7 +25,9 @@ def learn(choose, n_questions=40, batch=5):
     labelled = np.concatenate([np.flatnonzero(y[pool] == c)[:4] for c in (0, 1)])
     losses = []
     for _ in range(n_questions // batch):
-        model = DirichletGPClassifier(scaler="standard", random_state=0).fit(X[labelled], y[labelled])
+        model = DirichletGPClassifier(scaler="standard", random_state=0).fit(
+            X[labelled], y[labelled]
+        )
         losses.append(mean_negative_log_likelihood(y[test], model.predict_proba(X[test])))
         open_rows = np.setdiff1d(pool, labelled)
         labelled = np.concatenate([labelled, open_rows[choose(model, X[open_rows], batch, rng)]])
@@ -40,7 +42,9 @@ def most_to_learn(model, rows, batch, rng):
         epistemic[chosen] = -1
         chosen.append(int(epistemic.argmax()))
         row = rows[chosen[-1:]]
-        model = model.partial_fit(row, model.predict(row))  # what its label will be does not matter for where data lie
+        model = model.partial_fit(
+            row, model.predict(row)
+        )  # what its label will be does not matter for where data lie
     return np.array(chosen)
 
 
@@ -51,7 +55,10 @@ def at_random(model, rows, batch, rng):
 
 # %%
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-for name, choose, colour in (("most to learn", most_to_learn, "#0072B2"), ("at random", at_random, "#D55E00")):
+for name, choose, colour in (
+    ("most to learn", most_to_learn, "#0072B2"),
+    ("at random", at_random, "#D55E00"),
+):
     losses, labelled = learn(choose)
     left.plot(8 + 5 * np.arange(len(losses)), losses, marker="o", color=colour, label=name)
     print(f"{name:14} MNLL after {8 + 5 * (len(losses) - 1)} labels: {losses[-1]:.3f}")

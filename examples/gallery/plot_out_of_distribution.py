@@ -2,8 +2,8 @@
 Rows unlike any seen before
 ===========================
 
-Epistemic uncertainty is high where the model has seen too little. Here it has learned the digits 0 to 4, and is shown
-0 to 9.
+Epistemic uncertainty is high where the model has seen too little. Here it has learned the digits 0
+to 4, and is shown 0 to 9.
 """
 
 # %%
@@ -24,11 +24,15 @@ classifier = classifier.fit(X_train[known], y_train[known])
 # %%
 total, aleatoric, epistemic = classifier.predict_uncertainty(X_test)
 strange = y_test >= 5
-print(f"how well uncertainty tells strange digits: AUC {roc_auc_score(strange, epistemic):.3f} (epistemic)")
+print(
+    f"how well uncertainty tells strange digits: AUC {roc_auc_score(strange, epistemic):.3f} (epistemic)"
+)
 print(f"                                           AUC {roc_auc_score(strange, total):.3f} (total)")
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 bins = np.linspace(0, epistemic.max(), 40)
-ax.hist(epistemic[~strange], bins, color="#0072B2", alpha=0.7, label="digits 0 to 4, as in training")
+ax.hist(
+    epistemic[~strange], bins, color="#0072B2", alpha=0.7, label="digits 0 to 4, as in training"
+)
 ax.hist(epistemic[strange], bins, color="#D55E00", alpha=0.7, label="digits 5 to 9, never seen")
 ax.set(xlabel="epistemic uncertainty (nats)", ylabel="test rows")
 ax.legend(frameon=False)

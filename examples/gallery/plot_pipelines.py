@@ -2,8 +2,8 @@
 Pipelines, mixed columns and grid search
 ========================================
 
-The classifier is a scikit-learn estimator: preprocessing goes before it, searches go around it, and displays look
-through both.
+The classifier is a scikit-learn estimator: preprocessing goes before it, searches go around it, and
+displays look through both.
 """
 
 # %%

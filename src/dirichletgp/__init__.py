@@ -1,6 +1,7 @@
 """Calibrated classification with Dirichlet-based Gaussian processes.
 
-`DirichletGPClassifier` is the estimator; `dirichletgp.metrics` and `dirichletgp.plotting` measure and show calibration.
+`DirichletGPClassifier` is the estimator; `dirichletgp.metrics` and `dirichletgp.plotting` measure
+and show calibration.
 """
 
 from ._gp.classifier import DirichletGPClassifier

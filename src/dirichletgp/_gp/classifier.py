@@ -25,7 +25,7 @@ from .rows.on_dask import is_dask
 from .source_fit import SourceFit
 from .training.dirichlet import Trainer, Whole
 from .training.objective import DirichletObjective
-from .training.progress import Progress
+from .training.progress import Progress, Stage
 from .training.streams import Stream
 
 Array = NDArray[np.float64]
@@ -34,9 +34,10 @@ Array = NDArray[np.float64]
 class DirichletGPClassifier(Stream, SourceFit, Predictions):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
-    Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the same kernel and the
-    same inducing points. The posterior needs no iterations, class probabilities come with their own uncertainty, and
-    the cost of a pass over the rows does not depend on the number of classes.
+    Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the
+    same kernel and the same inducing points. The posterior needs no iterations, class probabilities
+    come with their own uncertainty, and the cost of a pass over the rows does not depend on the
+    number of classes.
 
     Parameters
     ----------
@@ -49,32 +50,33 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
     variance : float or None, default=None
         Starting value of the kernel's variance. None: from the data.
     n_inducing : int or None, default=None
-        Number of inducing points M. More are slower (a pass costs n M^2) and better. None: 1,000, or fewer with so many
-        classes that the model would take more than a gigabyte. With no more distinct rows than that, the rows
-        themselves are the inducing points and the model is exact.
-    inducing : {"kmeans", "rpcholesky", "random"} or array of shape (M, n_features), default="kmeans"
+        Number of inducing points M. More are slower (a pass costs n M^2) and better. None: 1,000,
+        or fewer with so many classes that the model would take more than a gigabyte. With no more
+        distinct rows than that, the rows themselves are the inducing points and the model is exact.
+    inducing : {"kmeans", "rpcholesky", "random"} or array of shape (M, n_features),
+    default="kmeans"
         How inducing points are chosen, or the points, in the units of `X`.
     optimize_inducing : bool, default=False
         Move the inducing points along with the kernel's parameters.
     label_transform : {"learned", "dirichlet"}, default="learned"
-        "dirichlet" is the transform of the paper, with one constant, `alpha_epsilon`. "learned" starts there
-        and chooses its three numbers freely by leave-one-out likelihood.
+        "dirichlet" is the transform of the paper, with one constant, `alpha_epsilon`. "learned"
+        starts there and chooses its three numbers freely by leave-one-out likelihood.
     alpha_epsilon : float, "auto" or "training", default="auto"
-        Constant of the Dirichlet transform. "auto" chooses by leave-one-out likelihood, "training" by the likelihood
-        of the training rows, as the paper does.
+        Constant of the Dirichlet transform. "auto" chooses by leave-one-out likelihood, "training"
+        by the likelihood of the training rows, as the paper does.
     class_prior : {"empirical", "uniform"} or array of shape (n_classes,), default="empirical"
         Class probabilities that latent means return to far from the data.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights.
     scaler : {"quantile", "standard", "minmax"}, transformer or None, default="quantile"
-        How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn transformer, or
-        not at all.
+        How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn
+        transformer, or not at all.
     max_iter : int, default=80
-        Most L-BFGS iterations with few inducing points; a tenth of that again with all of them. 0 keeps the starting
-        values.
+        Most L-BFGS iterations with few inducing points; a tenth of that again with all of them. 0
+        keeps the starting values.
     n_subsample : int or None, default=None
-        Rows that the kernel's parameters are learned from. None: as many as keep an evaluation of the bound fast, but
-        at least 4,000. The model itself always uses all rows.
+        Rows that the kernel's parameters are learned from. None: as many as keep an evaluation of
+        the bound fast, but at least 4,000. The model itself always uses all rows.
     n_jobs : int or None, default=None
         Threads. None: as many as BLAS would use; -1: all cores.
     random_state : int, RandomState instance or None, default=None
@@ -97,7 +99,8 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
         Targets and noises in use.
     class_prior_ : ndarray of shape (n_classes,)
     bound_ : float
-        Collapsed lower bound of the log marginal likelihood of all rows, under the Dirichlet transform.
+        Collapsed lower bound of the log marginal likelihood of all rows, under the Dirichlet
+        transform.
     class_count_ : ndarray of shape (n_classes,)
         Total weight of the rows of each class.
     scaler_ : transformer
@@ -105,7 +108,8 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
     n_iter_ : int
         Evaluations of the bound that training took.
     history_ : list of dict
-        The stages of the fit: "stage", "seconds", "note" and "bound_per_row", the bound at every evaluation.
+        The stages of the fit: "stage", "seconds", "note" and "bound_per_row", the bound at every
+        evaluation.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when `X` has column names that are all strings.
@@ -172,26 +176,30 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
     ) -> Self:
         """Fit to labelled rows: arrays, or files and blocks that need not fit into memory.
 
-        Rows that are not arrays in memory are read twice. The first pass counts the classes and draws a random
-        sample, from which scaling, inducing points and kernel are learned; the second sums the statistics of all rows.
+        Rows that are not arrays in memory are read twice. The first pass counts the classes and
+        draws a random sample, from which scaling, inducing points and kernel are learned; the
+        second sums the statistics of all rows.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), path, Arrow table or dataset, iterable of blocks, Dask collection
-            Rows; or the path or glob of Parquet or CSV files, a list of paths, a pyarrow Table or Dataset; or an
-            iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time; or a Dask array or
-            dataframe, whose chunks stay where they are; or a PyTorch tensor, whose device does what has the size of
-            the rows. Memory maps are read piece by piece.
+        X : array-like of shape (n, n_features), path, Arrow table or dataset, iterable of blocks,
+        Dask collection
+            Rows; or the path or glob of Parquet or CSV files, a list of paths, a pyarrow Table or
+            Dataset; or an iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every
+            time; or a Dask array or dataframe, whose chunks stay where they are; or a PyTorch
+            tensor, whose device does what has the size of the rows. Memory maps are read piece by
+            piece.
         y : array-like of shape (n,), str or None
-            Class labels of any type; the name of the label column of files and Arrow tables; None with blocks.
+            Class labels of any type; the name of the label column of files and Arrow tables; None
+            with blocks.
         sample_weight : array-like of shape (n,), str or None
-            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored. The name of a column
-            of files and Arrow tables.
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored. The
+            name of a column of files and Arrow tables.
         columns : list of str or None
             Features among the columns of files and Arrow tables. None: all but labels and weights.
         checkpoint : path or None
-            File that a long fit writes its progress to. A fit that was killed goes on from there when it is repeated,
-            and ends with the same model; the file is removed at the end.
+            File that a long fit writes its progress to. A fit that was killed goes on from there
+            when it is repeated, and ends with the same model; the file is removed at the end.
 
         Returns
         -------
@@ -213,7 +221,7 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)
-        with progress.stage("checks and scaling"):
+        with progress.stage(Stage.SCALING, "checks and scaling"):
             rows = self._training_rows(X, y, sample_weight, rng)
         self._train(rows, rng, progress)
 
@@ -231,10 +239,12 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
     ) -> None:
         """Learn from checked rows, from the `start` of an earlier kernel if there is one.
 
-        If the rows are a sample, `totals` are the class weights of all rows (before those of `class_weight`), and
-        `whole` computes their statistics.
+        If the rows are a sample, `totals` are the class weights of all rows (before those of
+        `class_weight`), and `whole` computes their statistics.
         """
-        settings = self._with_scaled_points(check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes))
+        settings = self._with_scaled_points(
+            check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
+        )
         if start is not None:
             settings = replace(settings, lengthscale=start.lengthscale, variance=start.variance)
         weights = rows.class_weights
@@ -242,7 +252,9 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
             weights = totals if self._class_factors is None else totals * self._class_factors
         prior = class_prior(self.class_prior, weights)
         with Workers(self.n_jobs) as workers:
-            trained = Trainer(rows, prior, settings, workers, rng, progress, whole, objective).run(checkpoint)
+            trained = Trainer(rows, prior, settings, workers, rng, progress, whole, objective).run(
+                checkpoint
+            )
         progress.done()
         self.n_iter_ = trained.n_iter
         self.history_ = progress.history
@@ -273,9 +285,10 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which `load` reads back.
 
-        The file holds arrays and JSON with checksums, no code, and nothing that grows with the number of rows (a
-        stream that still keeps its first rows, to learn from them anew, keeps them in the file too). It replaces an
-        older one in a single step: a crash or a full disk leaves the older one as it was.
+        The file holds arrays and JSON with checksums, no code, and nothing that grows with the
+        number of rows (a stream that still keeps its first rows, to learn from them anew, keeps
+        them in the file too). It replaces an older one in a single step: a crash or a full disk
+        leaves the older one as it was.
 
         Parameters
         ----------

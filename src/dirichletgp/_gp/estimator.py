@@ -69,7 +69,9 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of the class probabilities, of shape (n, n_classes)."""
-        with np.errstate(divide="ignore"):  # the logarithm of a clipped zero is the -inf it should be
+        with np.errstate(
+            divide="ignore"
+        ):  # the logarithm of a clipped zero is the -inf it should be
             return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -78,7 +80,11 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[likeliest])
 
     def _training_rows(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, rng: np.random.RandomState
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        rng: np.random.RandomState,
     ) -> ArrayRows:
         """Check and scale training rows; sets `classes_` and `scaler_`."""
         rows, labels = validate_data(self, X, y, dtype=[np.float64, np.float32])
@@ -101,7 +107,9 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
     ) -> ArrayRows:
         """Checked training rows with their class and sample weights, scaled as they are read; sets `scaler_`."""
         totals = np.bincount(codes, weights, len(self.classes_)).astype(np.float64)
-        self._class_factors = class_factors(getattr(self, "class_weight", None), self.classes_, totals)
+        self._class_factors = class_factors(
+            getattr(self, "class_weight", None), self.classes_, totals
+        )
         weights = self._times_class_weight(codes, weights)
         self.scaler_ = fit_scaler(self.scaler, rows, self.classes_[codes], weights, rng)
         return ArrayRows(rows, codes, weights, len(self.classes_), scaling_function(self.scaler_))
@@ -126,10 +134,16 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
     def _codes(self, labels: NDArray[Any], advice: str = "") -> Integers:
         """Codes (n,) of labels (n,) that must be among `classes_`."""
         words = [array.dtype.kind not in "biuf" for array in (labels, self.classes_)]
-        known = np.isin(labels, self.classes_) if words[0] == words[1] else np.zeros(len(labels), dtype=bool)
+        known = (
+            np.isin(labels, self.classes_)
+            if words[0] == words[1]
+            else np.zeros(len(labels), dtype=bool)
+        )
         if not np.all(known):
             unknown = np.unique(labels[~known])[:5].tolist()
-            raise ValueError(f"y holds labels that the model was not fitted with: {unknown}.{advice}")
+            raise ValueError(
+                f"y holds labels that the model was not fitted with: {unknown}.{advice}"
+            )
         return np.searchsorted(self.classes_, labels)
 
     def _new_rows(self, X: ArrayLike) -> NDArray[Any]:
@@ -141,9 +155,13 @@ class InducingPointClassifier(ClassifierMixin, BaseEstimator):
     def _of_blocks(self, rows: NDArray[Any], function: Callable[[Array, slice], Array]) -> Array:
         """A function of scaled rows, block by block in threads; results are stacked.
 
-        The function gets blocks of one size, of which the last may be padded, and the slice of rows they begin with.
+        The function gets blocks of one size, of which the last may be padded, and the slice of rows
+        they begin with.
         """
-        scale, size = scaling_function(self.scaler_), prediction_block_size(len(self.inducing_points_))
+        scale, size = (
+            scaling_function(self.scaler_),
+            prediction_block_size(len(self.inducing_points_)),
+        )
 
         def of_block(place: slice) -> Array:
             block = scale(np.asarray(rows[place], dtype=np.float64))

@@ -40,7 +40,8 @@ class Predictions(InducingPointClassifier):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Or a Dask array or dataframe: the probabilities are then a Dask array, computed when they are asked for.
+            Or a Dask array or dataframe: the probabilities are then a Dask array, computed when
+            they are asked for.
 
         Returns
         -------
@@ -68,7 +69,9 @@ class Predictions(InducingPointClassifier):
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
-        mean, variance = self._of_latent(X, lambda mean, variance: np.stack([mean, variance], axis=1)).swapaxes(0, 1)
+        mean, variance = self._of_latent(
+            X, lambda mean, variance: np.stack([mean, variance], axis=1)
+        ).swapaxes(0, 1)
         return np.ascontiguousarray(mean), np.ascontiguousarray(variance)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Array, Array]:
@@ -85,7 +88,9 @@ class Predictions(InducingPointClassifier):
         lower, upper : ndarray of shape (n, n_classes)
         """
         level = fraction("level", level)
-        both = self._of_latent(X, lambda mean, variance: np.stack(probability_interval(mean, variance, level), axis=1))
+        both = self._of_latent(
+            X, lambda mean, variance: np.stack(probability_interval(mean, variance, level), axis=1)
+        )
         return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
 
     def predict_uncertainty(self, X: ArrayLike) -> tuple[Array, Array, Array]:
@@ -104,7 +109,9 @@ class Predictions(InducingPointClassifier):
         epistemic : ndarray of shape (n,)
             The difference: too little was seen here.
         """
-        parts = self._of_latent(X, lambda mean, variance: np.stack(uncertainty(mean, variance), axis=1))
+        parts = self._of_latent(
+            X, lambda mean, variance: np.stack(uncertainty(mean, variance), axis=1)
+        )
         total, aleatoric, epistemic = np.ascontiguousarray(parts.T)
         return total, aleatoric, epistemic
 
@@ -131,11 +138,13 @@ class Predictions(InducingPointClassifier):
         seed = check_random_state(random_state).randint(2**31)
         return sample_probabilities(mean, variance, n_samples, np.random.default_rng(seed))
 
-    def loo_proba(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+    def loo_proba(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Class probabilities of training rows, each as if it had not been trained on.
 
-        Closed form, at the price of a prediction. Honest given the scaler, inducing points, kernel and label transform,
-        which did see the rows.
+        Closed form, at the price of a prediction. Honest given the scaler, inducing points, kernel
+        and label transform, which did see the rows.
 
         Parameters
         ----------
@@ -156,7 +165,9 @@ class Predictions(InducingPointClassifier):
         def of_block(block: Array, place: slice) -> Array:
             own = None if weights is None else weights[place]
             vectors = self._model.basis.vectors(block)[: place.stop - place.start]
-            return class_probabilities(*leave_one_out_latent(self._model.posterior, vectors, codes[place], own))
+            return class_probabilities(
+                *leave_one_out_latent(self._model.posterior, vectors, codes[place], own)
+            )
 
         return self._of_blocks(rows, of_block)
 

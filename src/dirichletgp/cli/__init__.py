@@ -1,7 +1,7 @@
 """The command `dirichletgp`: a thin front that puts the commands together.
 
-A command is a function in a module of `dirichletgp.cli`; it is listed in `COMMANDS` and imported when the command
-line is used, because it needs typer.
+A command is a function in a module of `dirichletgp.cli`; it is listed in `COMMANDS` and imported
+when the command line is used, because it needs typer.
 """
 
 import importlib
@@ -18,7 +18,9 @@ def main() -> None:
     try:
         import typer
     except ImportError:
-        sys.exit("the command line needs more packages; install them with: pip install typer rich pyarrow jinja2")
+        sys.exit(
+            "the command line needs more packages; install them with: pip install typer rich pyarrow jinja2"
+        )
     app = typer.Typer(
         name="dirichletgp",
         help="Calibrated classification with Dirichlet-based Gaussian processes.",
@@ -35,7 +37,11 @@ def main() -> None:
     @app.callback()
     def front(
         version: bool = typer.Option(
-            False, "--version", help="Say which version this is.", is_eager=True, callback=show_version
+            False,
+            "--version",
+            help="Say which version this is.",
+            is_eager=True,
+            callback=show_version,
         ),
     ) -> None:
         """Calibrated classification with Dirichlet-based Gaussian processes."""
@@ -45,7 +51,8 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except Exception as error:
-        # Wrong usage, which typer would show in a box. The class is click's, or private to typer, as versions have it.
+        # Wrong usage, which typer would show in a box. The class is click's, or private to typer,
+        # as versions have it.
         if not hasattr(error, "format_message"):
             raise
         _refuse(error)

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 Format = Annotated[
-    str | None, typer.Option(help="csv, parquet or arrow; by default as the name says.", metavar="FORMAT")
+    str | None,
+    typer.Option(help="csv, parquet or arrow; by default as the name says.", metavar="FORMAT"),
 ]
 Encoding = Annotated[str, typer.Option(help="Encoding of CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]

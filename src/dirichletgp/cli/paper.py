@@ -16,31 +16,47 @@ from ..paper.run import report
 
 def paper(
     artefact: Annotated[
-        list[str] | None, typer.Option(help=f"Only this artefact (repeatable): {', '.join(ARTEFACTS)}.")
+        list[str] | None,
+        typer.Option(help=f"Only this artefact (repeatable): {', '.join(ARTEFACTS)}."),
     ] = None,
-    dataset: Annotated[list[str] | None, typer.Option(help="Only this dataset (repeatable).")] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Only this dataset (repeatable).")
+    ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Only this method (repeatable): gpc, gpd, gpr, gpr-platt, nkrr, ours.")
+        list[str] | None,
+        typer.Option(help="Only this method (repeatable): gpc, gpd, gpr, gpr-platt, nkrr, ours."),
     ] = None,
     splits: Annotated[
-        int | None, typer.Option(min=1, help="At most so many splits (default: the paper's number).")
+        int | None,
+        typer.Option(min=1, help="At most so many splits (default: the paper's number)."),
     ] = None,
     repetitions: Annotated[
-        int, typer.Option(min=2, help="Training sets per size for the convergence of losses; the paper has 1000.")
+        int,
+        typer.Option(
+            min=2, help="Training sets per size for the convergence of losses; the paper has 1000."
+        ),
     ] = 200,
-    quick: Annotated[bool, typer.Option("--quick", help="Small data, few splits: a few minutes.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for results, tables, figures and index.html.")] = Path(
-        "paper-results"
-    ),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small data, few splits: a few minutes.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(help="Folder for results, tables, figures and index.html.")
+    ] = Path("paper-results"),
     data: Annotated[
-        Path | None, typer.Option(help="Folder of datasets (default: the one that DIRICHLETGP_DATA names).")
+        Path | None,
+        typer.Option(help="Folder of datasets (default: the one that DIRICHLETGP_DATA names)."),
     ] = None,
-    download: Annotated[bool, typer.Option(help="Whether missing datasets may be downloaded.")] = True,
+    download: Annotated[
+        bool, typer.Option(help="Whether missing datasets may be downloaded.")
+    ] = True,
     draw_only: Annotated[
         bool, typer.Option("--draw-only", help="Compute nothing; draw the results there are.")
     ] = False,
     docs: Annotated[
-        Path | None, typer.Option(help="Also bring the tables and figures of this folder's paper.md up to date.")
+        Path | None,
+        typer.Option(
+            help="Also bring the tables and figures of this folder's paper.md up to date."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -57,7 +73,10 @@ def paper(
         if docs is not None:
             write_docs(out, docs)
     except KeyboardInterrupt:
-        print(f"\ninterrupted; what was computed is in {out}, whole. To go on from here:\n  {command}", file=sys.stderr)
+        print(
+            f"\ninterrupted; what was computed is in {out}, whole. To go on from here:\n  {command}",
+            file=sys.stderr,
+        )
         raise typer.Exit(130) from None
     except (ValueError, ImportError, DatasetError) as error:
         print(f"error: {error}", file=sys.stderr)

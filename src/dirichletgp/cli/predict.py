@@ -19,9 +19,15 @@ _INTERVAL = 0.95
 @plainly
 def predict(
     model: ModelPath,
-    table: Annotated[str, typer.Argument(help="Table of rows: CSV, Parquet or Arrow; - is CSV on stdin.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - is CSV on stdout.")] = "-",
-    keep: Annotated[list[str] | None, typer.Option(help="A column to carry over, such as an id (repeatable).")] = None,
+    table: Annotated[
+        str, typer.Argument(help="Table of rows: CSV, Parquet or Arrow; - is CSV on stdin.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File to write; - is CSV on stdout.")
+    ] = "-",
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column to carry over, such as an id (repeatable).")
+    ] = None,
     interval: Annotated[
         bool, typer.Option(help="Whether to compute intervals; many classes are faster without.")
     ] = True,
@@ -29,16 +35,21 @@ def predict(
     format: Format = None,
     output_format: Format = None,
     encoding: Encoding = "utf-8",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON (with -o to a file).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a summary as JSON (with -o to a file).")
+    ] = False,
 ) -> None:
     """Predict the rows of a table of any size, a batch at a time.
 
-    Columns of the result: the label, its probability with a 95 % credible interval, uncertainty in nats (all of it, the
-    part that is noise, the part that is lack of data), and the probability of every class.
+    Columns of the result: the label, its probability with a 95 % credible interval, uncertainty in
+    nats (all of it, the part that is noise, the part that is lack of data), and the probability of
+    every class.
     """
     start = time.perf_counter()
     if as_json and output == "-":
-        raise TableError("--json and predictions cannot both go to standard output; pass -o with a file")
+        raise TableError(
+            "--json and predictions cannot both go to standard output; pass -o with a file"
+        )
     fitted, rows = TabularModel.load(model), 0
     complaints = Complaints(accept_new)
     with open_table(table, format, encoding) as batches:
@@ -54,17 +65,28 @@ def predict(
                 raise TableError(f"{batches.name} has no rows")
     seconds = time.perf_counter() - start
     if as_json:
-        put_json({"rows": rows, "output": output, "seconds": round(seconds, 2), "notes": complaints.notes})
+        put_json(
+            {
+                "rows": rows,
+                "output": output,
+                "seconds": round(seconds, 2),
+                "notes": complaints.notes,
+            }
+        )
     elif output != "-":
         say(f"{rows:,} rows predicted in {seconds:.1f} s, written to {output}")
 
 
-def _predicted(fitted: TabularModel, batch: Any, keep: list[str], interval: bool, complaints: Complaints) -> Any:
+def _predicted(
+    fitted: TabularModel, batch: Any, keep: list[str], interval: bool, complaints: Complaints
+) -> Any:
     """The result for a batch of rows, as an Arrow batch."""
     import pyarrow as pa
 
     classes = fitted.classifier.classes_
-    mean, variance = fitted.classifier.latent_mean_and_variance(fitted.table_recipe.rows(batch, complaints))
+    mean, variance = fitted.classifier.latent_mean_and_variance(
+        fitted.table_recipe.rows(batch, complaints)
+    )
     prob = class_probabilities(mean, variance)
     best = prob.argmax(axis=1)
     rows = np.arange(len(best))
@@ -74,7 +96,9 @@ def _predicted(fitted: TabularModel, batch: Any, keep: list[str], interval: bool
     if interval:
         lower, upper = probability_interval(mean, variance, _INTERVAL)
         columns |= {"lower": lower[rows, best], "upper": upper[rows, best]}
-    columns |= dict(zip(("uncertainty", "noise", "lack_of_data"), _nats(mean, variance), strict=True))
+    columns |= dict(
+        zip(("uncertainty", "noise", "lack_of_data"), _nats(mean, variance), strict=True)
+    )
     columns |= {f"probability_{label}": prob[:, c] for c, label in enumerate(classes.tolist())}
     return pa.RecordBatch.from_pydict(columns)
 

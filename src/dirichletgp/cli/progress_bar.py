@@ -8,7 +8,8 @@ from typing import Any
 
 from .._gp.training.progress import listening
 
-# Share of a fit's time that its stages take, roughly and in their order; those left out of a fit are jumped over.
+# Share of a fit's time that its stages take, roughly and in their order; those left out of a fit
+# are jumped over.
 _STAGES = [
     ("checks and scaling", 0.02),
     ("inducing points", 0.05),
@@ -53,7 +54,9 @@ class Estimate:
     def __call__(self, event: str, what: Any) -> None:
         if event == "stage":
             name = re.sub(r"^\d+ ", "", str(what)).split(":")[0]
-            self._stage = next((i for i, s in enumerate(_STAGES) if i > self._stage and s[0] == name), self._stage)
+            self._stage = next(
+                (i for i, s in enumerate(_STAGES) if i > self._stage and s[0] == name), self._stage
+            )
             self._kernels += name == "kernel"
             self.words = _WORDS.get(name, name)
             self.share = max(self.share, self._before())
@@ -88,7 +91,9 @@ def fit_bar(max_iter: int, visible: bool) -> Iterator[None]:
         def show(event: str, what: Any) -> None:
             estimate(event, what)
             elapsed = time.monotonic() - start
-            left = elapsed * (1 - estimate.share) / estimate.share if estimate.share > 0.04 else None
+            left = (
+                elapsed * (1 - estimate.share) / estimate.share if estimate.share > 0.04 else None
+            )
             text = "" if left is None else f"about {max(1, round(left))} s left"
             bar.update(task, completed=estimate.share, description=estimate.words, left=text)
 

@@ -15,8 +15,12 @@ from .tabular_model import ShownRows, TabularModel
 @plainly
 def report(
     model: ModelPath,
-    table: Annotated[str, typer.Argument(help="Table of labelled rows that the model was not fitted to.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    table: Annotated[
+        str, typer.Argument(help="Table of labelled rows that the model was not fitted to.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
     accept_new: AcceptNew = False,
     format: Format = None,
     encoding: Encoding = "utf-8",
@@ -26,7 +30,9 @@ def report(
     check_destination(output)
     fitted, rows = TabularModel.load(model), read_table(table, format, encoding)
     X, y = fitted.labelled(rows, table, Complaints(accept_new))
-    write_table_report(output, fitted, X, y, ShownRows(rows, fitted.table_recipe.target, Path(table).name))
+    write_table_report(
+        output, fitted, X, y, ShownRows(rows, fitted.table_recipe.target, Path(table).name)
+    )
     if as_json:
         put_json({"model": model, "table": table, "rows": len(y), "report": str(output)})
     else:

@@ -18,10 +18,15 @@ def scores(prob: Array, codes: NDArray[np.intp], seed: int = 0) -> dict[str, Any
     metrics, values = headline_metrics(prob, codes, 1_000, rng)
     confidence = float(prob.max(axis=1).mean())
     by_chance = expected_error_if_calibrated(prob, rng)
-    verdict = calibration_verdict(len(codes), values["ece"], by_chance, confidence, values["accuracy"])
+    verdict = calibration_verdict(
+        len(codes), values["ece"], by_chance, confidence, values["accuracy"]
+    )
     return {
         "rows": len(codes),
-        "metrics": {m.key: {"value": float(m.value), "low": float(m.low), "high": float(m.high)} for m in metrics},
+        "metrics": {
+            m.key: {"value": float(m.value), "low": float(m.low), "high": float(m.high)}
+            for m in metrics
+        },
         "verdict": asdict(verdict),
         "_names": {m.key: [m.name, m.meaning] for m in metrics},
     }
@@ -33,7 +38,9 @@ def print_scores(found: dict[str, Any], where: str) -> None:
     from rich.table import Table
 
     console = Console()
-    table = Table(title=f"{found['rows']:,} rows {where}", title_justify="left", title_style="bold", box=None)
+    table = Table(
+        title=f"{found['rows']:,} rows {where}", title_justify="left", title_style="bold", box=None
+    )
     for heading, side in (("", "left"), ("", "right"), ("95 % interval", "left"), ("", "left")):
         table.add_column(heading, justify=side, no_wrap=heading != "")  # type: ignore[arg-type]
     for key, metric in found["metrics"].items():
@@ -42,8 +49,13 @@ def print_scores(found: dict[str, Any], where: str) -> None:
         table.add_row(name, f"{metric['value']:.3f}", interval, f"[dim]{meaning}[/dim]")
     console.print(table)
     verdict = found["verdict"]
-    colour = {"good": "green", "slight": "green", "noticeable": "yellow", "poor": "red"}[verdict["level"]]
-    console.print(f"\n[bold {colour}]{verdict['headline']}.[/] " + " ".join(verdict["sentences"]), highlight=False)
+    colour = {"good": "green", "slight": "green", "noticeable": "yellow", "poor": "red"}[
+        verdict["level"]
+    ]
+    console.print(
+        f"\n[bold {colour}]{verdict['headline']}.[/] " + " ".join(verdict["sentences"]),
+        highlight=False,
+    )
 
 
 def public(found: dict[str, Any]) -> dict[str, Any]:

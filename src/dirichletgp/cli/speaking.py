@@ -19,8 +19,8 @@ BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
 def plainly(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """A command that ends with one line on standard error and a non-zero exit code instead of a traceback.
 
-    2 means that something is wrong with the input, 1 something unexpected, 130 interrupted. The environment variable
-    DIRICHLETGP_DEBUG=1 brings tracebacks back.
+    2 means that something is wrong with the input, 1 something unexpected, 130 interrupted. The
+    environment variable DIRICHLETGP_DEBUG=1 brings tracebacks back.
     """
 
     @functools.wraps(command)
@@ -34,7 +34,8 @@ def plainly(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]
         except KeyboardInterrupt:
             fail("interrupted", INTERRUPTED)
         except BrokenPipeError:
-            # Whoever reads our output has had enough, as `head` has; nothing more can be written there.
+            # Whoever reads our output has had enough, as `head` has; nothing more can be written
+            # there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except typer.Exit:
@@ -44,7 +45,10 @@ def plainly(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]
         except MemoryError:
             fail("not enough memory; try fewer inducing points (--n-inducing 200)", UNEXPECTED)
         except Exception as error:
-            fail(f"{type(error).__name__}: {_one_line(error)} (DIRICHLETGP_DEBUG=1 shows where)", UNEXPECTED)
+            fail(
+                f"{type(error).__name__}: {_one_line(error)} (DIRICHLETGP_DEBUG=1 shows where)",
+                UNEXPECTED,
+            )
 
     return plain
 
@@ -82,7 +86,9 @@ class Complaints:
 
     def __call__(self, column: str, sentence: str) -> None:
         if not self.accept:
-            raise ValueError(f"{sentence}; to take them as missing or as none of the known ones pass --accept-new")
+            raise ValueError(
+                f"{sentence}; to take them as missing or as none of the known ones pass --accept-new"
+            )
         if column not in self._columns:
             self._columns.add(column)
             self.notes.append(sentence)

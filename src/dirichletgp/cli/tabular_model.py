@@ -54,9 +54,13 @@ class TabularModel:
             recipe = Recipe.from_json(described["recipe"])
             facts = dict(described["facts"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{str(path)!r} holds a recipe for tables that cannot be read: {error!r}") from error
+            raise ModelFileError(
+                f"{str(path)!r} holds a recipe for tables that cannot be read: {error!r}"
+            ) from error
         if len(recipe.features) != classifier.n_features_in_:
-            raise ModelFileError(f"{str(path)!r}: recipe and classifier do not agree on the number of features")
+            raise ModelFileError(
+                f"{str(path)!r}: recipe and classifier do not agree on the number of features"
+            )
         return cls(classifier, recipe, facts)
 
     @property
@@ -95,7 +99,9 @@ class ShownRows:
         Which rows of the source these are, counted from one; None: all of them.
     """
 
-    def __init__(self, table: Any, leave_out: str, source: str, numbers: NDArray[np.intp] | None = None):
+    def __init__(
+        self, table: Any, leave_out: str, source: str, numbers: NDArray[np.intp] | None = None
+    ):
         self.source = source
         self.numbers = np.arange(1, table.num_rows + 1) if numbers is None else numbers
         self.columns = [name for name in table.column_names if name != leave_out]

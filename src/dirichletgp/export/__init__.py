@@ -21,9 +21,10 @@ _MOST_BYTES = 2**31 - 2**24
 def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     """A fitted `DirichletGPClassifier` as an ONNX model.
 
-    The input is `X`, of shape (n, n_features) and double precision, with n free. The outputs are `label`, of shape
-    (n,), and `probabilities`, of shape (n, n_classes) and double precision, equal to `predict_proba` to 1e-5 or better.
-    With many classes, rows take some 10 kB each per class while they are computed: feed a thousand at a time.
+    The input is `X`, of shape (n, n_features) and double precision, with n free. The outputs are
+    `label`, of shape (n,), and `probabilities`, of shape (n, n_classes) and double precision, equal
+    to `predict_proba` to 1e-5 or better. With many classes, rows take some 10 kB each per class
+    while they are computed: feed a thousand at a time.
 
     Parameters
     ----------
@@ -71,5 +72,7 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     graph = Graph()
     rows = add_scaling(graph, "X", classifier)
     mean, variance = add_latent(graph, rows, classifier._model)
-    probabilities = add_probabilities(graph, mean, variance, n_classes, classifier._model.kernel.variance)
+    probabilities = add_probabilities(
+        graph, mean, variance, n_classes, classifier._model.kernel.variance
+    )
     return graph.model(classifier, probabilities, labels)

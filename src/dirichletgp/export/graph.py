@@ -31,10 +31,14 @@ class Graph:
     def constant(self, value: ArrayLike, dtype: Any = np.float64) -> str:
         """An array that is part of the model."""
         name = self.name()
-        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=dtype, order="C"), name))
+        self.constants.append(
+            numpy_helper.from_array(np.asarray(value, dtype=dtype, order="C"), name)
+        )
         return name
 
-    def add(self, operator: str, *inputs: str | float, n_outputs: int = 1, **attributes: Any) -> Any:
+    def add(
+        self, operator: str, *inputs: str | float, n_outputs: int = 1, **attributes: Any
+    ) -> Any:
         """Apply an operator; numbers among the inputs become constants."""
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         outputs = [self.name() for _ in range(n_outputs)]
@@ -43,7 +47,9 @@ class Graph:
 
     def sum(self, value: str, axis: int, keep: bool = False) -> str:
         """Sum over an axis."""
-        return str(self.add("ReduceSum", value, self.constant([axis], np.int64), keepdims=int(keep)))
+        return str(
+            self.add("ReduceSum", value, self.constant([axis], np.int64), keepdims=int(keep))
+        )
 
     def unsqueeze(self, value: str, axis: int) -> str:
         """A new axis of length one."""
@@ -57,7 +63,9 @@ class Graph:
         """The finished model, checked."""
         n_features, classes = classifier.n_features_in_, classifier.classes_
         self.nodes.append(helper.make_node("Identity", [probabilities], ["probabilities"]))
-        outputs = [helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, ["n", len(classes)])]
+        outputs = [
+            helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, ["n", len(classes)])
+        ]
         if labels:
             best = self.add("ArgMax", "probabilities", axis=1, keepdims=0)
             values, kind = _labels(classes)

@@ -15,7 +15,9 @@ def add_latent(graph: Any, rows: str, model: Model) -> tuple[str, str]:
     identity = np.eye(len(model.points))
     whitening = solve_triangular(model.basis.factor, identity, lower=True).T
     vectors = graph.add("MatMul", _add_kernel(graph, rows, model.kernel, model.points), whitening)
-    mean = graph.add("Add", graph.add("MatMul", vectors, posterior.coefficients.T), posterior.offsets)
+    mean = graph.add(
+        "Add", graph.add("MatMul", vectors, posterior.coefficients.T), posterior.offsets
+    )
 
     squares = graph.sum(graph.add("Mul", vectors, vectors), 1, keep=True)
     unexplained = graph.add("Max", graph.add("Sub", model.kernel.variance, squares), 0.0)
@@ -32,11 +34,16 @@ def _add_kernel(graph: Any, rows: str, kernel: Kernel, points: Any) -> str:
     z = (points - centre) / kernel.lengthscale
     x = graph.add("Div", graph.add("Sub", rows, centre), kernel.lengthscale)
     x2 = graph.sum(graph.add("Mul", x, x), 1, keep=True)
-    r2 = graph.add("Add", graph.add("MatMul", x, -2.0 * z.T), graph.add("Add", x2, np.square(z).sum(axis=1)))
+    r2 = graph.add(
+        "Add", graph.add("MatMul", x, -2.0 * z.T), graph.add("Add", x2, np.square(z).sum(axis=1))
+    )
     r2 = graph.add("Max", r2, 0.0)
     if kernel.family == "rbf":
         return str(graph.add("Mul", graph.add("Exp", graph.add("Mul", r2, -0.5)), kernel.variance))
-    r = graph.add("Sqrt", graph.add("Mul", r2, {"matern12": 1.0, "matern32": 3.0, "matern52": 5.0}[kernel.family]))
+    r = graph.add(
+        "Sqrt",
+        graph.add("Mul", r2, {"matern12": 1.0, "matern32": 3.0, "matern52": 5.0}[kernel.family]),
+    )
     values = graph.add("Mul", graph.add("Exp", graph.add("Neg", r)), kernel.variance)
     if kernel.family == "matern12":
         return str(values)

@@ -1,13 +1,15 @@
 """Expected softmax as operators, by the trapezoidal rule on fixed nodes.
 
-The library chooses nodes row by row; a graph has to fix them. No latent variance exceeds that of the kernel, so nodes
-for that variance serve all rows. With x_c = exp(f_c) and t = exp(-s), for many classes
+The library chooses nodes row by row; a graph has to fix them. No latent variance exceeds that of
+the kernel, so nodes for that variance serve all rows. With x_c = exp(f_c) and t = exp(-s), for many
+classes
 
     E[x_i / sum x] = integral over s of psi_i(s) prod_{j != i} phi_j(s),
     phi_j(s) = E[exp(-exp(f_j - s))],  psi_i(s) = E[exp(f_i - s) exp(-exp(f_i - s))],
 
-both integrals by trapezoids, which converge exponentially: the integrands are analytic in a strip of half-width pi / 2
-(of pi for the sigmoid of two classes), and a spacing h leaves an error of exp(-2 pi strip / h).
+both integrals by trapezoids, which converge exponentially: the integrands are analytic in a strip
+of half-width pi / 2 (of pi for the sigmoid of two classes), and a spacing h leaves an error of
+exp(-2 pi strip / h).
 """
 
 from typing import Any
@@ -20,7 +22,9 @@ _LEVEL_STEP = 0.5
 _SMALLEST = 1e-300
 
 
-def add_probabilities(graph: Any, mean: str, variance: str, n_classes: int, largest_variance: float) -> str:
+def add_probabilities(
+    graph: Any, mean: str, variance: str, n_classes: int, largest_variance: float
+) -> str:
     """Expected class probabilities (n, C)."""
     variance = graph.add("Max", variance, 0.0)
     if n_classes == 2:
@@ -59,7 +63,9 @@ def _add_many_classes(graph: Any, mean: str, variance: str, sigma: float) -> str
     return str(graph.add("Div", integral, graph.sum(integral, 1, keep=True)))
 
 
-def _add_transforms(graph: Any, distance: str, spread: str, y: Any, weights: Any) -> tuple[str, str]:
+def _add_transforms(
+    graph: Any, distance: str, spread: str, y: Any, weights: Any
+) -> tuple[str, str]:
     """The transforms phi and psi at all levels, a node at a time, so that no array has a fourth dimension."""
     from onnx import TensorProto, helper
 
@@ -71,7 +77,9 @@ def _add_transforms(graph: Any, distance: str, spread: str, y: Any, weights: Any
     log_x = body.add("Add", distance, body.add("Mul", spread, body.add("Gather", all_y, number)))
     # exp(-exp(50)) is zero long before exp(50) is too large.
     x = body.add("Exp", body.add("Min", log_x, 50.0))
-    weighted = body.add("Mul", body.add("Exp", body.add("Neg", x)), body.add("Gather", all_weights, number))
+    weighted = body.add(
+        "Mul", body.add("Exp", body.add("Neg", x)), body.add("Gather", all_weights, number)
+    )
     results = [
         body.add("Identity", going),
         body.add("Add", phi, weighted),
@@ -84,5 +92,7 @@ def _add_transforms(graph: Any, distance: str, spread: str, y: Any, weights: Any
     outputs += [information(name, TensorProto.DOUBLE, None) for name in results[1:]]
     zeros = graph.add("Mul", distance, 0.0)
     count, always = graph.constant(len(y), np.int64), graph.constant(True, np.bool_)
-    names = graph.add("Loop", count, always, zeros, zeros, n_outputs=2, body=body.body("nodes", inputs, outputs))
+    names = graph.add(
+        "Loop", count, always, zeros, zeros, n_outputs=2, body=body.body("nodes", inputs, outputs)
+    )
     return names[0], names[1]

@@ -18,7 +18,9 @@ def add_scaling(graph: Any, rows: str, classifier: Any) -> str:
         return str(graph.add("Add", graph.add("Mul", rows, fitted.scale_), fitted.min_))
     if kind is None:
         return rows
-    raise TypeError(f"scaler={kind!r} cannot be exported; use 'quantile', 'standard', 'minmax' or None")
+    raise TypeError(
+        f"scaler={kind!r} cannot be exported; use 'quantile', 'standard', 'minmax' or None"
+    )
 
 
 def _add_normal_scores(graph: Any, rows: str, fitted: NormalScores) -> str:
@@ -32,7 +34,8 @@ def _add_normal_scores(graph: Any, rows: str, fitted: NormalScores) -> str:
     first = graph.constant(np.arange(len(lengths)) * size, np.int64)
     last = graph.constant(np.arange(len(lengths)) * size + lengths - 1, np.int64)
 
-    # The last knot not above the value, or the first knot: the bits of its place, from the highest down.
+    # The last knot not above the value, or the first knot: the bits of its place, from the highest
+    # down.
     low = graph.add("Expand", first, graph.add("Shape", rows))
     step = size // 2
     while step:
@@ -42,12 +45,19 @@ def _add_normal_scores(graph: Any, rows: str, fitted: NormalScores) -> str:
         step //= 2
     high = graph.add("Min", graph.add("Add", low, graph.constant(1, np.int64)), last)
     low_knot, high_knot = graph.add("Gather", all_knots, low), graph.add("Gather", all_knots, high)
-    low_score, high_score = graph.add("Gather", all_scores, low), graph.add("Gather", all_scores, high)
+    low_score, high_score = (
+        graph.add("Gather", all_scores, low),
+        graph.add("Gather", all_scores, high),
+    )
     gap = graph.add("Sub", high_knot, low_knot)
     open_gap = graph.add("Greater", gap, 0.0)
-    share = graph.add("Div", graph.add("Sub", rows, low_knot), graph.add("Where", open_gap, gap, 1.0))
+    share = graph.add(
+        "Div", graph.add("Sub", rows, low_knot), graph.add("Where", open_gap, gap, 1.0)
+    )
     share = graph.add("Where", open_gap, graph.add("Clip", share, 0.0, 1.0), 0.0)
-    inside = graph.add("Add", low_score, graph.add("Mul", share, graph.add("Sub", high_score, low_score)))
+    inside = graph.add(
+        "Add", low_score, graph.add("Mul", share, graph.add("Sub", high_score, low_score))
+    )
     return _add_tails(graph, rows, inside, fitted)
 
 

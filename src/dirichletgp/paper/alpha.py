@@ -30,12 +30,18 @@ def _task(data: Data, alpha: float, seed: int) -> Task:
         split = data.split(seed)
         model = clone(template).fit(split.X, split.y)
         score = {
-            "train_mnll": mean_negative_log_likelihood(split.y, model.predict_proba(split.X), labels=model.classes_),
+            "train_mnll": mean_negative_log_likelihood(
+                split.y, model.predict_proba(split.X), labels=model.classes_
+            ),
             "test_mnll": mean_negative_log_likelihood(
                 split.y_test, model.predict_proba(split.X_test), labels=model.classes_
             ),
         }
-        return {**score, "lengthscale": float(model.lengthscale_), "variance": float(model.variance_)}
+        return {
+            **score,
+            "lengthscale": float(model.lengthscale_),
+            "variance": float(model.variance_),
+        }
 
     settings = {
         **data.settings,
@@ -47,7 +53,9 @@ def _task(data: Data, alpha: float, seed: int) -> Task:
 
 
 def _grid(plan: Plan) -> tuple[list[Data], tuple[float, ...]]:
-    return plan.available(*(_QUICK_DATASETS if plan.quick else DATASETS)), _QUICK_ALPHAS if plan.quick else ALPHAS
+    return plan.available(
+        *(_QUICK_DATASETS if plan.quick else DATASETS)
+    ), _QUICK_ALPHAS if plan.quick else ALPHAS
 
 
 def _splits(plan: Plan, data: Data) -> range:
@@ -57,7 +65,12 @@ def _splits(plan: Plan, data: Data) -> range:
 def tasks(plan: Plan) -> list[Task]:
     """A fit per dataset, split and value."""
     datasets, alphas = _grid(plan)
-    return [_task(data, alpha, seed) for data in datasets for seed in _splits(plan, data) for alpha in alphas]
+    return [
+        _task(data, alpha, seed)
+        for data in datasets
+        for seed in _splits(plan, data)
+        for alpha in alphas
+    ]
 
 
 def render(plan: Plan) -> Section:
@@ -70,9 +83,12 @@ def render(plan: Plan) -> Section:
     datasets, alphas = _grid(plan)
     curves: dict[str, tuple[Data, dict[float, list[Result]]]] = {}
     for data in datasets:
-        stored = {alpha: [_task(data, alpha, seed) for seed in _splits(plan, data)] for alpha in alphas}
+        stored = {
+            alpha: [_task(data, alpha, seed) for seed in _splits(plan, data)] for alpha in alphas
+        }
         kept = {
-            alpha: [r for t in found if (r := plan.store.get(t.kind, t.settings))] for alpha, found in stored.items()
+            alpha: [r for t in found if (r := plan.store.get(t.kind, t.settings))]
+            for alpha, found in stored.items()
         }
         kept = {alpha: found for alpha, found in kept.items() if found}
         if kept:
@@ -90,7 +106,9 @@ def render(plan: Plan) -> Section:
     section.tables.append(Table("alpha_best", "Best values", *_best(curves)))
     section.tables.append(Table("alpha", "Training and test MNLL", _COLUMNS, rows))
     if curves:
-        section.keep(plan.out, "alpha", _figure(curves), "Training and test MNLL against alpha_epsilon")
+        section.keep(
+            plan.out, "alpha", _figure(curves), "Training and test MNLL against alpha_epsilon"
+        )
     return section
 
 
@@ -98,21 +116,33 @@ def _mean(kept: dict[float, list[Result]], key: str) -> Any:
     return np.array([np.mean([r[key] for r in found]) for found in kept.values()])
 
 
-def _best(curves: dict[str, tuple[Data, dict[float, list[Result]]]]) -> tuple[list[str], list[list[str]]]:
-    columns = ["dataset", "the paper's", "best by training MNLL", "best by test MNLL", "test MNLL lost by the choice"]
+def _best(
+    curves: dict[str, tuple[Data, dict[float, list[Result]]]],
+) -> tuple[list[str], list[list[str]]]:
+    columns = [
+        "dataset",
+        "the paper's",
+        "best by training MNLL",
+        "best by test MNLL",
+        "test MNLL lost by the choice",
+    ]
     rows = []
     for label, (data, kept) in curves.items():
         alphas, train, test = list(kept), _mean(kept, "train_mnll"), _mean(kept, "test_mnll")
         chosen, best = int(train.argmin()), int(test.argmin())
         lost = f"{test[chosen] - test[best]:.4f}"
-        rows.append([label, f"{data.alpha_epsilon:g}", f"{alphas[chosen]:g}", f"{alphas[best]:g}", lost])
+        rows.append(
+            [label, f"{data.alpha_epsilon:g}", f"{alphas[chosen]:g}", f"{alphas[best]:g}", lost]
+        )
     return columns, rows
 
 
 def _figure(curves: dict[str, tuple[Data, dict[float, list[Result]]]]) -> Any:
     columns = min(2, len(curves))
     figure = new_figure(3.4 * columns, 2.6 * -(-len(curves) // columns) + 0.4)
-    panels = figure.subplots(-(-len(curves) // columns), columns, squeeze=False, sharex=True).ravel()
+    panels = figure.subplots(
+        -(-len(curves) // columns), columns, squeeze=False, sharex=True
+    ).ravel()
     for panel, (label, (data, kept)) in zip(panels, curves.items(), strict=False):
         alphas = list(kept)
         for key, name, colour, style in (
@@ -122,7 +152,9 @@ def _figure(curves: dict[str, tuple[Data, dict[float, list[Result]]]]) -> Any:
             mean = _mean(kept, key)
             panel.plot(alphas, mean, style, color=colour, markersize=4, label=name)
             panel.plot(alphas[mean.argmin()], mean.min(), style[0], color=colour, markersize=9)
-        panel.axvline(data.alpha_epsilon, linestyle=":", color=BLACK, linewidth=1, label="the paper's")
+        panel.axvline(
+            data.alpha_epsilon, linestyle=":", color=BLACK, linewidth=1, label="the paper's"
+        )
         panel.set(xscale="log", title=label, ylabel="MNLL", xlabel=r"$\alpha_\epsilon$")
     for panel in panels[len(curves) :]:
         panel.remove()

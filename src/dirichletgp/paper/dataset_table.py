@@ -6,7 +6,16 @@ from .section import Section, Table
 from .task import Task
 
 NAME, TITLE = "dataset_table", "Datasets"
-_COLUMNS = ["dataset", "classes", "training rows", "test rows", "features", "inducing points", "alpha", "splits"]
+_COLUMNS = [
+    "dataset",
+    "classes",
+    "training rows",
+    "test rows",
+    "features",
+    "inducing points",
+    "alpha",
+    "splits",
+]
 
 
 def tasks(plan: Plan) -> list[Task]:
@@ -35,7 +44,9 @@ def render(plan: Plan) -> Section:
         "Sizes of this run. Complete datasets have the paper's sizes; a partial one has some of the rows, split in the "
         "paper's proportion, and a result on it is not a result on the paper's dataset."
     )
-    section.tables.append(Table("datasets", "Datasets, sizes and the paper's settings", _COLUMNS, rows))
+    section.tables.append(
+        Table("datasets", "Datasets, sizes and the paper's settings", _COLUMNS, rows)
+    )
     return section
 
 

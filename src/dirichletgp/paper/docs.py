@@ -1,7 +1,8 @@
 """The tables and figures of a documentation page, brought up to date from a run.
 
-The page says where they go: what stands between `<!-- table: results -->` and `<!-- end -->` is replaced by that table,
-the same with `figure` and `run`. Everything else, such as a verdict, is left alone.
+The page says where they go: what stands between `<!-- table: results -->` and `<!-- end -->` is
+replaced by that table, the same with `figure` and `run`. Everything else, such as a verdict, is
+left alone.
 """
 
 import json
@@ -11,7 +12,9 @@ from pathlib import Path
 from ..persistence.atomic_write import write_atomically
 from .task import duration
 
-_PLACE = re.compile(r"<!-- (table|figure|run): (\w+)(?: \| ([^>]*?))? -->\n.*?<!-- end -->", re.DOTALL)
+_PLACE = re.compile(
+    r"<!-- (table|figure|run): (\w+)(?: \| ([^>]*?))? -->\n.*?<!-- end -->", re.DOTALL
+)
 
 
 def write_docs(out: Path, docs: Path, name: str = "paper.md") -> None:
@@ -26,7 +29,9 @@ def write_docs(out: Path, docs: Path, name: str = "paper.md") -> None:
     """
     page = docs / name
     if not page.is_file():
-        raise ValueError(f"docs={str(docs)!r} has no {name} to fill; pass the folder of the documentation")
+        raise ValueError(
+            f"docs={str(docs)!r} has no {name} to fill; pass the folder of the documentation"
+        )
 
     def filled(place: re.Match[str]) -> str:
         kind, what, title = place.groups()
@@ -46,7 +51,9 @@ def _content(kind: str, what: str, title: str | None, out: Path, docs: Path) -> 
     if not path.is_file():
         return "*Not in this run.*"
     for suffix in (".png", ".svg"):
-        write_atomically(docs / "images" / "paper" / f"{what}{suffix}", path.with_suffix(suffix).read_bytes())
+        write_atomically(
+            docs / "images" / "paper" / f"{what}{suffix}", path.with_suffix(suffix).read_bytes()
+        )
     return f"![{title or what}](images/paper/{what}.png)"
 
 

@@ -37,9 +37,15 @@ def evaluation(data: Data, method: str, seed: int, **changes: Any) -> Task:
         "estimator": chosen,
         "format": _FORMAT,
     }
-    size = (data.n_train / 15_000) ** 0.8 * (chosen["n_inducing"] or 1000) / (1000 if method == "ours" else 200)
+    size = (
+        (data.n_train / 15_000) ** 0.8
+        * (chosen["n_inducing"] or 1000)
+        / (1000 if method == "ours" else 200)
+    )
     # A task lives as long as the run: it is a copy that is fitted, and forgotten.
-    return Task(KIND, settings, lambda: measure(clone(model), data, seed), _GUESSES.get(method, 2.0) * size)
+    return Task(
+        KIND, settings, lambda: measure(clone(model), data, seed), _GUESSES.get(method, 2.0) * size
+    )
 
 
 def measure(model: Any, data: Data, seed: int) -> Result:
@@ -57,7 +63,9 @@ def measure(model: Any, data: Data, seed: int) -> Result:
         "error": error_rate(y, probabilities, labels=labels),
         "mnll": mean_negative_log_likelihood(y, probabilities, labels=labels),
         "ece": expected_calibration_error(y, probabilities, labels=labels),
-        "ece_midpoint": expected_calibration_error(y, probabilities, labels=labels, confidence="midpoint"),
+        "ece_midpoint": expected_calibration_error(
+            y, probabilities, labels=labels, confidence="midpoint"
+        ),
         "fit_seconds": fitted - start,
         "predict_seconds": predicted - fitted,
         "n_test": len(y),
@@ -89,6 +97,10 @@ def pooled_curve(results: list[Result], which: str) -> ReliabilityCurve | None:
     curves = [result["curves"][which] for result in results if which in result["curves"]]
     if not curves:
         return None
-    rows, confidence, events = (np.sum([curve[key] for curve in curves], axis=0) for key in curves[0])
+    rows, confidence, events = (
+        np.sum([curve[key] for curve in curves], axis=0) for key in curves[0]
+    )
     with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin is the NaN it should be
-        return ReliabilityCurve(np.linspace(0, 1, len(rows) + 1), events / rows, confidence / rows, rows / rows.sum())
+        return ReliabilityCurve(
+            np.linspace(0, 1, len(rows) + 1), events / rows, confidence / rows, rows / rows.sum()
+        )

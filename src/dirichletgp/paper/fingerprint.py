@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
-# What draws, prints and reads files of users has no say in the numbers. Of this package these have, and the module of
-# the artefact in question.
+# What draws, prints and reads files of users has no say in the numbers. Of this package these have,
+# and the module of the artefact in question.
 _PRESENTATION = ("cli", "export", "paper", "plotting", "report")
 _OF_PAPER = ("evaluation.py", "methods.py", "plan.py")
 
@@ -27,8 +27,14 @@ def code_fingerprint(kind: str = "") -> str:
     >>> len(code_fingerprint("alpha"))
     16
     """
-    paths = [path for path in _PACKAGE.rglob("*.py") if path.relative_to(_PACKAGE).parts[0] not in _PRESENTATION]
-    paths += [path for name in (*_OF_PAPER, f"{kind}.py") if (path := _PACKAGE / "paper" / name).is_file()]
+    paths = [
+        path
+        for path in _PACKAGE.rglob("*.py")
+        if path.relative_to(_PACKAGE).parts[0] not in _PRESENTATION
+    ]
+    paths += [
+        path for name in (*_OF_PAPER, f"{kind}.py") if (path := _PACKAGE / "paper" / name).is_file()
+    ]
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0")

@@ -57,7 +57,11 @@ def render(plan: Plan) -> Section:
         curve = [
             (m, kept)
             for m in points(data)
-            if (kept := _known(plan, [evaluation(data, "gpd", seed, n_inducing=m) for seed in seeds]))
+            if (
+                kept := _known(
+                    plan, [evaluation(data, "gpd", seed, n_inducing=m) for seed in seeds]
+                )
+            )
         ]
         if not curve:
             continue
@@ -65,7 +69,9 @@ def render(plan: Plan) -> Section:
         curves[data.label] = curve, gpc
         rows += [_row(data.label, "gpd", m, kept) for m, kept in curve]
         rows += [_row(data.label, "gpc", data.n_inducing, gpc)] if gpc else []
-    section.tables.append(Table("inducing_points", "Error and time as inducing points grow", _COLUMNS, rows))
+    section.tables.append(
+        Table("inducing_points", "Error and time as inducing points grow", _COLUMNS, rows)
+    )
     if curves:
         caption = "Error against training time as inducing points grow"
         section.keep(plan.out, "inducing_points", _figure(curves), caption)
@@ -84,18 +90,30 @@ def _figure(curves: dict[str, tuple[list[tuple[int, list[Result]]], list[Result]
     panels = figure.subplots(-(-len(curves) // columns), columns, squeeze=False).ravel()
     for panel, (label, (curve, gpc)) in zip(panels, curves.items(), strict=False):
         seconds = [np.mean([result["fit_seconds"] for result in kept]) for _, kept in curve]
-        error, spread = np.array([results.mean_and_error([r["error"] for r in kept]) for _, kept in curve]).T
+        error, spread = np.array(
+            [results.mean_and_error([r["error"] for r in kept]) for _, kept in curve]
+        ).T
         style = METHODS["gpd"]
         panel.errorbar(
-            seconds, error, np.nan_to_num(spread), marker=style.marker, color=style.colour, capsize=2, label="GPD"
+            seconds,
+            error,
+            np.nan_to_num(spread),
+            marker=style.marker,
+            color=style.colour,
+            capsize=2,
+            label="GPD",
         )
         for x, y, (m, _) in zip(seconds, error, curve, strict=True):
             panel.annotate(f"{m:,}", (x, y), xytext=(4, 5), textcoords="offset points", fontsize=8)
         if gpc:
-            level, time = (np.mean([result[key] for result in gpc]) for key in ("error", "fit_seconds"))
+            level, time = (
+                np.mean([result[key] for result in gpc]) for key in ("error", "fit_seconds")
+            )
             style = METHODS["gpc"]
             panel.axhline(level, linestyle="--", color=style.colour, linewidth=1)
-            panel.plot(time, level, style.marker, color=style.colour, label=f"GPC, {curve[0][0]} points")
+            panel.plot(
+                time, level, style.marker, color=style.colour, label=f"GPC, {curve[0][0]} points"
+            )
         panel.set(xscale="log", title=label, xlabel="training time, s", ylabel="error rate")
         round_numbers(panel.xaxis)
         panel.margins(x=0.2, y=0.15)

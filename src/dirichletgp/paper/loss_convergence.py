@@ -1,8 +1,9 @@
 """How fast classifiers with different losses come to the true probabilities, on one-dimensional data.
 
-The paper does not say which true function, sizes and maximum-likelihood classifier it has. Here labels are drawn with
-probability f(x) = 1/2 + 0.45 sin(2 pi x), x uniform on [0, 1]; the maximum-likelihood classifier is logistic regression
-on ten Gaussian bumps without any penalty, which can follow f and has nothing to hold it back.
+The paper does not say which true function, sizes and maximum-likelihood classifier it has. Here
+labels are drawn with probability f(x) = 1/2 + 0.45 sin(2 pi x), x uniform on [0, 1]; the
+maximum-likelihood classifier is logistic regression on ten Gaussian bumps without any penalty,
+which can follow f and has nothing to hold it back.
 """
 
 from collections.abc import Callable
@@ -59,38 +60,60 @@ def maximum_likelihood(x: Array, y: NDArray[np.int64]) -> Array:
     centres = np.linspace(0, 1, 10)
 
     def features(at: Array) -> Array:
-        return np.column_stack([np.ones(len(at)), np.exp(-0.5 * ((at[:, None] - centres) / 0.15) ** 2)])
+        return np.column_stack(
+            [np.ones(len(at)), np.exp(-0.5 * ((at[:, None] - centres) / 0.15) ** 2)]
+        )
 
     rows, signs = features(x[:, 0]), 2.0 * y - 1.0
 
     def loss(weights: Array) -> tuple[float, Array]:
         margin = signs * (rows @ weights)
-        return float(np.logaddexp(0, -margin).mean()), -(rows.T @ (signs * expit(-margin))) / len(rows)
+        return float(np.logaddexp(0, -margin).mean()), -(rows.T @ (signs * expit(-margin))) / len(
+            rows
+        )
 
-    found = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 1000}).x
+    found = minimize(
+        loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 1000}
+    ).x
     return np.asarray(expit(features(GRID) @ found))
 
 
-_SHARED: dict[str, Any] = {"ard": False, "scaler": "minmax", "n_inducing": _POINTS, "n_jobs": 1, "random_state": 0}
+_SHARED: dict[str, Any] = {
+    "ard": False,
+    "scaler": "minmax",
+    "n_inducing": _POINTS,
+    "n_jobs": 1,
+    "random_state": 0,
+}
 # None: maximum likelihood, which is no estimator.
 CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "ml": lambda: None,
     "gpr": lambda: GPRegressionClassifier(**_SHARED),
     "gpc": lambda: VariationalGPClassifier(likelihood="probit", **_SHARED),
-    "gpd": lambda: DirichletGPClassifier(alpha_epsilon="training", label_transform="dirichlet", **_SHARED),
-    "ours": lambda: DirichletGPClassifier(alpha_epsilon="auto", label_transform="dirichlet", **_SHARED),
+    "gpd": lambda: DirichletGPClassifier(
+        alpha_epsilon="training", label_transform="dirichlet", **_SHARED
+    ),
+    "ours": lambda: DirichletGPClassifier(
+        alpha_epsilon="auto", label_transform="dirichlet", **_SHARED
+    ),
 }
 
 
 def _on_grid(model: Any, x: Array, y: NDArray[np.int64]) -> Array:
-    return maximum_likelihood(x, y) if model is None else np.asarray(model.fit(x, y).predict_proba(GRID[:, None])[:, 1])
+    return (
+        maximum_likelihood(x, y)
+        if model is None
+        else np.asarray(model.fit(x, y).predict_proba(GRID[:, None])[:, 1])
+    )
 
 
 def _task(method: str, size: int, chunk: int, repetitions: range) -> Task:
     model = CLASSIFIERS[method]()
 
     def compute() -> Result:
-        curves = np.array([_on_grid(model, *sample(size, repetition)) for repetition in repetitions])
+        curves = np.array(
+            [_on_grid(model, *sample(size, repetition)) for repetition in repetitions]
+        )
         mse = np.square(curves - true_probability(GRID)).mean(axis=1)
         return {
             "mse": mse.tolist(),
@@ -122,7 +145,9 @@ def _chunks(plan: Plan, method: str, size: int) -> list[Task]:
 
 def tasks(plan: Plan) -> list[Task]:
     """Chunks of repetitions for each classifier and size."""
-    return [task for method in _methods(plan) for size in SIZES for task in _chunks(plan, method, size)]
+    return [
+        task for method in _methods(plan) for size in SIZES for task in _chunks(plan, method, size)
+    ]
 
 
 def render(plan: Plan) -> Section:
@@ -138,7 +163,9 @@ def render(plan: Plan) -> Section:
     found: dict[str, dict[int, dict[str, Array]]] = {}
     for method in _methods(plan):
         for size in SIZES:
-            chunks = [plan.store.get(task.kind, task.settings) for task in _chunks(plan, method, size)]
+            chunks = [
+                plan.store.get(task.kind, task.settings) for task in _chunks(plan, method, size)
+            ]
             kept = [chunk for chunk in chunks if chunk is not None]
             if kept:
                 found.setdefault(method, {})[size] = _summary(kept)
@@ -164,7 +191,9 @@ def render(plan: Plan) -> Section:
     ]
     section.tables.append(Table("loss_convergence", "MSE to the true function", columns, rows))
     if found:
-        section.keep(plan.out, "loss_convergence", _figure(found), "Convergence to the true function")
+        section.keep(
+            plan.out, "loss_convergence", _figure(found), "Convergence to the true function"
+        )
     return section
 
 
@@ -176,27 +205,44 @@ def _summary(chunks: list[Result]) -> dict[str, Array]:
 
 
 def _figure(found: dict[str, dict[int, dict[str, Array]]]) -> Any:
-    colours = {"ml": PURPLE, **{method: METHODS[method].colour for method in ("gpr", "gpc", "gpd", "ours")}}
+    colours = {
+        "ml": PURPLE,
+        **{method: METHODS[method].colour for method in ("gpr", "gpc", "gpd", "ours")},
+    }
     styles: dict[str, Any] = {"ml": ":", "gpr": "--", "gpc": "-.", "gpd": "-", "ours": (0, (6, 2))}
     figure = new_figure(9.0, 4.4)
     left, right = figure.subfigures(1, 2, width_ratios=(1, 1.5))
     panel = left.subplots()
     for number, (method, sizes) in enumerate(found.items()):
         mean = np.array([summary["mse"].mean() for summary in sizes.values()])
-        low, high = np.array([np.quantile(summary["mse"], [0.1, 0.9]) for summary in sizes.values()]).T
+        low, high = np.array(
+            [np.quantile(summary["mse"], [0.1, 0.9]) for summary in sizes.values()]
+        ).T
         place = np.array(list(sizes)) * 1.04 ** (number - 1.5)
         marker = METHODS[method].marker if method in METHODS else "x"
         panel.errorbar(
             place, mean, [np.maximum(mean - low, 0), np.maximum(high - mean, 0)], linestyle=styles[method],
             marker=marker, color=colours[method], label=_LABELS[method], markersize=5, capsize=2, linewidth=1.2,
         )  # fmt: skip
-    panel.set(xscale="log", yscale="log", xlabel="training rows", ylabel="MSE to the true function (bars: 10 to 90 %)")
+    panel.set(
+        xscale="log",
+        yscale="log",
+        xlabel="training rows",
+        ylabel="MSE to the true function (bars: 10 to 90 %)",
+    )
     round_numbers(panel.yaxis)
     panel.set_xticks(SIZES, [str(size) for size in SIZES])
     panel.minorticks_off()
     panels = right.subplots(2, 2, sharex=True, sharey=True).ravel()
     for panel_of_size, size in zip(panels, SIZES, strict=True):
-        panel_of_size.plot(GRID, true_probability(GRID), color=BLACK, linewidth=2.2, alpha=0.5, label="true function")
+        panel_of_size.plot(
+            GRID,
+            true_probability(GRID),
+            color=BLACK,
+            linewidth=2.2,
+            alpha=0.5,
+            label="true function",
+        )
         for method, sizes in found.items():
             if size in sizes:
                 line = {"linestyle": styles[method], "color": colours[method], "linewidth": 1.4}
@@ -206,7 +252,10 @@ def _figure(found: dict[str, dict[int, dict[str, Array]]]) -> Any:
         panels[place].set_ylabel("averaged classifier")
         panels[2 + place // 2].set_xlabel("x")
     handles, labels = (
-        a + b for a, b in zip(panel.get_legend_handles_labels(), panels[0].get_legend_handles_labels(), strict=True)
+        a + b
+        for a, b in zip(
+            panel.get_legend_handles_labels(), panels[0].get_legend_handles_labels(), strict=True
+        )
     )
     figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
     return figure

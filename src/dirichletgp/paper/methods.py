@@ -23,14 +23,16 @@ class Method:
 
 def _gpd(data: "Data", shared: dict[str, Any]) -> Any:
     alpha = data.alpha_epsilon
-    return DirichletGPClassifier(ard=False, label_transform="dirichlet", alpha_epsilon=alpha, **shared)
+    return DirichletGPClassifier(
+        ard=False, label_transform="dirichlet", alpha_epsilon=alpha, **shared
+    )
 
 
 def _gpc(data: "Data", shared: dict[str, Any]) -> Any:
     if data.binary:
         return VariationalGPClassifier(ard=False, likelihood="probit", **shared)
-    # The authors used RobustMax, which takes many times as long to settle. Every pass costs C times as much as with two
-    # classes: the kernel comes from a sample, the rest from all rows.
+    # The authors used RobustMax, which takes many times as long to settle. Every pass costs C times
+    # as much as with two classes: the kernel comes from a sample, the rest from all rows.
     return VariationalGPClassifier(
         ard=False, likelihood="softmax", tol=1e-5, n_subsample=5_000, batch_size=None, **shared
     )
@@ -42,7 +44,9 @@ QUICK_POINTS = 200
 METHODS = {
     "gpc": Method("GPC", "#D55E00", "s", _gpc),
     "gpd": Method("GPD", "#0072B2", "o", _gpd),
-    "gpr": Method("GPR", "#E69F00", "^", lambda data, shared: GPRegressionClassifier(ard=False, **shared)),
+    "gpr": Method(
+        "GPR", "#E69F00", "^", lambda data, shared: GPRegressionClassifier(ard=False, **shared)
+    ),
     "gpr-platt": Method(
         "GPR (Platt)",
         "#009E73",
@@ -61,7 +65,9 @@ METHODS = {
 
 def parameters(model: Any) -> dict[str, Any]:
     """All parameters that the result of a fit depends on, as JSON."""
-    return {key: value for key, value in model.get_params().items() if key not in ("n_jobs", "verbose")}
+    return {
+        key: value for key, value in model.get_params().items() if key not in ("n_jobs", "verbose")
+    }
 
 
 def estimator(name: str, data: "Data", seed: int, **changes: Any) -> Any:

@@ -63,7 +63,12 @@ def render(plan: Plan) -> Section:
     kept = plan.store.get(task.kind, task.settings)
     if kept is not None:
         curves = {key: np.array(value) for key, value in kept.items()}
-        section.keep(plan.out, "one_dimensional", _figure(curves), "Latent posteriors and class probabilities")
+        section.keep(
+            plan.out,
+            "one_dimensional",
+            _figure(curves),
+            "Latent posteriors and class probabilities",
+        )
     return section
 
 
@@ -78,16 +83,34 @@ def _figure(curves: dict[str, Any]) -> Any:
         target = np.where(inside, transform.target_in, transform.target_out)
         noise = np.sqrt(np.where(inside, transform.noise_in, transform.noise_out))
         latent.errorbar(
-            x, target, noise, fmt="o", color="#555555", markersize=3, linewidth=0.8, label="transformed labels"
+            x,
+            target,
+            noise,
+            fmt="o",
+            color="#555555",
+            markersize=3,
+            linewidth=0.8,
+            label="transformed labels",
         )
         mean, reach = curves["mean"][:, c], _REACH * np.sqrt(curves["variance"][:, c])
         latent.fill_between(
-            curves["grid"], mean - reach, mean + reach, color=colour, alpha=0.25, linewidth=0, label="95 %"
+            curves["grid"],
+            mean - reach,
+            mean + reach,
+            color=colour,
+            alpha=0.25,
+            linewidth=0,
+            label="95 %",
         )
         latent.plot(curves["grid"], mean, color=colour, label="posterior mean")
         latent.set_ylabel(f"latent function of class {c}")
         probability.fill_between(
-            curves["grid"], curves["lower"][:, c], curves["upper"][:, c], color=colour, alpha=0.25, linewidth=0
+            curves["grid"],
+            curves["lower"][:, c],
+            curves["upper"][:, c],
+            color=colour,
+            alpha=0.25,
+            linewidth=0,
         )
         probability.plot(curves["grid"], curves["probability"][:, c], color=colour)
         probability.plot(x, inside.astype(float), "|", color="#555555", markersize=8)

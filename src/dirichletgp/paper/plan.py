@@ -19,7 +19,8 @@ QUICK_DATASETS = ("eeg", "magic", "letter")
 _QUICK_TRAIN, _QUICK_TEST, _QUICK_POINTS, _QUICK_SPLITS = 1_000, 1_000, 40, 2
 # Results on part of a dataset are not the paper's, and do not need as many splits.
 _PARTIAL_SPLITS = 5
-# Splits that slow methods get: of datasets with more than 200,000 training rows, and of parts of datasets.
+# Splits that slow methods get: of datasets with more than 200,000 training rows, and of parts of
+# datasets.
 _DEAR, _DEAR_PARTIAL = {"gpc": 1, "ours": 2}, {"gpc": 3, "ours": 3}
 
 
@@ -133,9 +134,13 @@ class Plan:
         ):
             unknown = [value for value in given if value not in allowed]
             if unknown:
-                raise ValueError(f"{name} {unknown[0]!r} is unknown; choose from {', '.join(allowed)}")
+                raise ValueError(
+                    f"{name} {unknown[0]!r} is unknown; choose from {', '.join(allowed)}"
+                )
         if self.data is not None and not Path(self.data).is_dir():
-            raise ValueError(f"data={str(self.data)!r} is not a folder; pass the one that holds the datasets")
+            raise ValueError(
+                f"data={str(self.data)!r} is not a folder; pass the one that holds the datasets"
+            )
         if self.splits is not None and self.splits < 1:
             raise ValueError(f"splits must be at least 1, got {self.splits}")
         if self.repetitions < 2:
@@ -186,7 +191,12 @@ class Plan:
 
     def _sized(self, bunch: Any) -> Data:
         """A dataset at the size of this run."""
-        n_train, n_test, n_inducing, n_splits = bunch.n_train, bunch.n_test, bunch.n_inducing, bunch.n_splits
+        n_train, n_test, n_inducing, n_splits = (
+            bunch.n_train,
+            bunch.n_test,
+            bunch.n_inducing,
+            bunch.n_splits,
+        )
         label = bunch.label
         if self.quick:
             n_train, n_test = min(n_train, _QUICK_TRAIN), min(n_test, _QUICK_TEST)

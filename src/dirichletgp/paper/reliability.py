@@ -29,7 +29,14 @@ def render(plan: Plan) -> Section:
     section = Section(NAME, TITLE)
     methods = plan.methods_for(*_SHOWN)
     found = [
-        (data, {method: kept for method in methods if (kept := results.results_of(plan, data, method))})
+        (
+            data,
+            {
+                method: kept
+                for method in methods
+                if (kept := results.results_of(plan, data, method))
+            },
+        )
         for data in plan.available(*dataset_names())
     ]
     binary = [(data, by_method) for data, by_method in found if data.binary and by_method]
@@ -41,7 +48,9 @@ def render(plan: Plan) -> Section:
         "rows are not drawn, those with less than 1 % have open symbols."
     )
     if binary:
-        section.keep(plan.out, "reliability_two_classes", _binary_figure(binary, methods), "Two classes")
+        section.keep(
+            plan.out, "reliability_two_classes", _binary_figure(binary, methods), "Two classes"
+        )
         section.tables.append(_width_table(binary, methods))
     if multi:
         section.keep(plan.out, "reliability_many_classes", _multi_figure(multi), "Many classes")
@@ -52,12 +61,19 @@ def _width_table(binary: list[tuple[Data, dict[str, list[Result]]]], methods: li
     rows = []
     for data, by_method in binary:
         widths = [
-            f"{np.mean([result['interval_width'] for result in by_method[method]]):.4f}" if method in by_method else ""
+            f"{np.mean([result['interval_width'] for result in by_method[method]]):.4f}"
+            if method in by_method
+            else ""
             for method in methods
         ]
         rows.append([data.label, *widths])
     columns = ["dataset", *(METHODS[method].label for method in methods)]
-    return Table("interval_width", f"Mean width of the {100 * LEVEL:.0f} % interval of a probability", columns, rows)
+    return Table(
+        "interval_width",
+        f"Mean width of the {100 * LEVEL:.0f} % interval of a probability",
+        columns,
+        rows,
+    )
 
 
 def _binary_figure(binary: list[tuple[Data, dict[str, list[Result]]]], methods: list[str]) -> Any:
@@ -84,17 +100,37 @@ def _draw_binary(panel: Any, kept: list[Result], colour: str) -> None:
     mean, lower, upper = (pooled_curve(kept, which) for which in ("mean", "lower", "upper"))
     assert mean is not None
     edges = mean.bin_edges
-    panel.bar(edges[:-1], mean.mass, np.diff(edges), align="edge", color="#d9d9d9", edgecolor="#bdbdbd", linewidth=0.5)
+    panel.bar(
+        edges[:-1],
+        mean.mass,
+        np.diff(edges),
+        align="edge",
+        color="#d9d9d9",
+        edgecolor="#bdbdbd",
+        linewidth=0.5,
+    )
     panel.plot([0, 1], [0, 1], "--", color="black", linewidth=0.8)
     if lower is not None and upper is not None:
-        edges_of_band = [(c.confidence[c.mass >= _FEWEST], c.accuracy[c.mass >= _FEWEST]) for c in (lower, upper)]
+        edges_of_band = [
+            (c.confidence[c.mass >= _FEWEST], c.accuracy[c.mass >= _FEWEST]) for c in (lower, upper)
+        ]
         # Where both have rows: beyond that one of them would be a guess.
-        grid = np.linspace(max(x[0] for x, _ in edges_of_band), min(x[-1] for x, _ in edges_of_band), 200)
-        panel.fill_between(grid, *(np.interp(grid, x, y) for x, y in edges_of_band), color="#666666", alpha=0.35, lw=0)
+        grid = np.linspace(
+            max(x[0] for x, _ in edges_of_band), min(x[-1] for x, _ in edges_of_band), 200
+        )
+        panel.fill_between(
+            grid,
+            *(np.interp(grid, x, y) for x, y in edges_of_band),
+            color="#666666",
+            alpha=0.35,
+            lw=0,
+        )
     _draw_curve(panel, mean.confidence, mean.accuracy, mean.mass, colour, "o", None)
 
 
-def _draw_curve(panel: Any, x: Any, y: Any, mass: Any, colour: str, marker: str, label: str | None) -> None:
+def _draw_curve(
+    panel: Any, x: Any, y: Any, mass: Any, colour: str, marker: str, label: str | None
+) -> None:
     panel.plot(x[mass >= _FEWEST], y[mass >= _FEWEST], "-", color=colour, linewidth=1.3)
     enough = mass >= _ENOUGH
     few = (mass >= _FEWEST) & ~enough
@@ -116,7 +152,11 @@ def _multi_figure(multi: list[tuple[Data, dict[str, list[Result]]]]) -> Any:
         panel.set(title=data.label, xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="confidence")
     panels[0].set_ylabel("accuracy")
     drawn = max(panels, key=lambda panel: len(panel.get_legend_handles_labels()[0]))
-    figure.legend(*drawn.get_legend_handles_labels(), loc="outside upper center", ncols=4 if len(multi) > 1 else 2)
+    figure.legend(
+        *drawn.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=4 if len(multi) > 1 else 2,
+    )
     return figure
 
 

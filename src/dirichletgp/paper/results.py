@@ -35,7 +35,9 @@ def tasks(plan: Plan) -> list[Task]:
 
 def results_of(plan: Plan, data: Data, method: str) -> list[Result]:
     """What is known of a method on a dataset, split by split."""
-    tasks_of_splits = (evaluation(data, method, seed) for seed in range(plan.n_splits(data, method)))
+    tasks_of_splits = (
+        evaluation(data, method, seed) for seed in range(plan.n_splits(data, method))
+    )
     stored = (plan.store.get(task.kind, task.settings) for task in tasks_of_splits)
     return [result for result in stored if result is not None]
 
@@ -85,7 +87,12 @@ def render(plan: Plan) -> Section:
     section.text += _warnings(found)
     section.tables.append(Table("results", "All methods on all datasets", _COLUMNS, rows))
     if found:
-        section.keep(plan.out, "results", _figure(found), "Error rate, MNLL and ECE; bars are standard errors")
+        section.keep(
+            plan.out,
+            "results",
+            _figure(found),
+            "Error rate, MNLL and ECE; bars are standard errors",
+        )
     return section
 
 
@@ -99,7 +106,9 @@ def _warnings(found: dict[tuple[str, str], list[Result]]) -> list[str]:
     for (label, method), kept in found.items():
         for message in sorted({message for result in kept for message in result["warnings"]}):
             count = sum(message in result["warnings"] for result in kept)
-            said.append(f"{METHODS[method].label} on {label}, {count} of {len(kept)} fits: {message}")
+            said.append(
+                f"{METHODS[method].label} on {label}, {count} of {len(kept)} fits: {message}"
+            )
     return said
 
 
@@ -116,7 +125,9 @@ def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
                 for place, label in enumerate(labels)
                 if (label, method) in found
             ]
-            place, mean, error = np.array([point for point in points if point[1] > 0] or [(np.nan,) * 3]).T
+            place, mean, error = np.array(
+                [point for point in points if point[1] > 0] or [(np.nan,) * 3]
+            ).T
             style = METHODS[method]
             panel.errorbar(
                 place, mean, np.nan_to_num(error), fmt=style.marker, color=style.colour, label=style.label,
@@ -131,7 +142,11 @@ def _figure(found: dict[tuple[str, str], list[Result]]) -> Any:
         panel.grid(axis="x", visible=False)
     panels[-1].set_xticks(range(len(labels)), [label.replace(" (", "\n(") for label in labels])
     panels[-1].set_xlim(-0.5, len(labels) - 0.5)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=min(6, len(methods)))
+    figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=min(6, len(methods)),
+    )
     return figure
 
 

@@ -84,7 +84,9 @@ def run_paper(
     with drawing():
         sections: list[Section] = [module.render(plan) for module in modules.values()]
     write_tables(sections, plan.out)
-    kept = [result for task in tasks if (result := plan.store.get(task.kind, task.settings)) is not None]
+    kept = [
+        result for task in tasks if (result := plan.store.get(task.kind, task.settings)) is not None
+    ]
     summary = {
         "out": str(plan.out),
         "page": str(plan.out / "index.html"),
@@ -106,7 +108,9 @@ def run_paper(
 
 def machine() -> dict[str, str | int]:
     """What the times were measured on, without names."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return {
         "cores": cores,
         "processor": platform.machine(),
@@ -125,23 +129,32 @@ def _tidy(tasks: list[Task], plan: Plan) -> str:
     for task in tasks:
         result = plan.store.get(task.kind, task.settings)
         if task.kind == KIND and result is not None:
-            what = {key: task.settings[key] for key in ("dataset", "partial", "n_train", "method", "split")}
+            what = {
+                key: task.settings[key]
+                for key in ("dataset", "partial", "n_train", "method", "split")
+            }
             what["n_inducing"] = task.settings["estimator"]["n_inducing"]
-            numbers = {key: value for key, value in result.items() if key not in ("curves", "seconds")}
+            numbers = {
+                key: value for key, value in result.items() if key not in ("curves", "seconds")
+            }
             lines.append(json.dumps({**what, **numbers}) + "\n")
     return "".join(lines)
 
 
 def report(summary: dict[str, Any]) -> str:
     """The last lines of a run."""
-    lines = [f"{summary['results']} results, {summary['computed']} of them new, in {duration(summary['seconds'])}"]
+    lines = [
+        f"{summary['results']} results, {summary['computed']} of them new, in {duration(summary['seconds'])}"
+    ]
     return "\n".join([*lines, *summary["failed"], f"page: {summary['page']}"])
 
 
 def main(artefact: str, arguments: list[str] | None = None) -> None:
     """Run one artefact from the command line."""
     parser = argparse.ArgumentParser(prog=f"python -m dirichletgp.paper.{artefact}")
-    parser.add_argument("--out", type=Path, default=Path("paper-results"), help="folder for results")
+    parser.add_argument(
+        "--out", type=Path, default=Path("paper-results"), help="folder for results"
+    )
     parser.add_argument("--data", type=Path, help="folder of datasets")
     parser.add_argument("--dataset", action="append", default=[], choices=dataset_names())
     parser.add_argument("--method", action="append", default=[], choices=list(METHODS))
@@ -149,7 +162,14 @@ def main(artefact: str, arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args(arguments)
     try:
-        plan = Plan(given.out, tuple(given.dataset), tuple(given.method), given.splits, given.quick, given.data)
+        plan = Plan(
+            given.out,
+            tuple(given.dataset),
+            tuple(given.method),
+            given.splits,
+            given.quick,
+            given.data,
+        )
         print(report(run_paper(plan, (artefact,), command=parser.prog)))
     except KeyboardInterrupt:
         sys.exit("interrupted; what was computed is kept, the same command goes on from here")

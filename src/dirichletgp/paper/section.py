@@ -36,7 +36,9 @@ class Table:
     def numeric(self) -> list[bool]:
         """Which columns hold numbers."""
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
-        return [any(cells) and all(cell[:1].isdigit() for cell in cells if cell) for cells in columns]
+        return [
+            any(cells) and all(cell[:1].isdigit() for cell in cells if cell) for cells in columns
+        ]
 
     def as_csv(self) -> str:
         """Comma-separated values."""
@@ -98,7 +100,9 @@ def drawing() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise ImportError("the figures need matplotlib; install it with: pip install matplotlib") from error
+        raise ImportError(
+            "the figures need matplotlib; install it with: pip install matplotlib"
+        ) from error
     with matplotlib.rc_context(_STYLE):
         yield
 
@@ -124,4 +128,6 @@ def write_tables(sections: list[Section], out: Path) -> None:
     for section in sections:
         for table in section.tables:
             write_atomically(out / "tables" / f"{table.name}.csv", table.as_csv().encode())
-            write_atomically(out / "tables" / f"{table.name}.md", (table.as_markdown() + "\n").encode())
+            write_atomically(
+                out / "tables" / f"{table.name}.md", (table.as_markdown() + "\n").encode()
+            )

@@ -27,7 +27,9 @@ def render(plan: Plan) -> Section:
         n = min(len(gpd), len(gpc))
         if not n:
             continue
-        fast, slow = (np.mean([result["fit_seconds"] for result in found[:n]]) for found in (gpd, gpc))
+        fast, slow = (
+            np.mean([result["fit_seconds"] for result in found[:n]]) for found in (gpd, gpc)
+        )
         ratios[data.label] = slow / fast
         rows.append(
             [data.label, str(data.n_inducing), str(n), f"{fast:.2f}", f"{slow:.2f}", f"{slow / fast:.1f}"]
@@ -41,7 +43,9 @@ def render(plan: Plan) -> Section:
         figure = new_figure(5.5, 0.6 + 0.4 * len(ratios))
         panel = figure.subplots()
         names = list(ratios)[::-1]
-        bars = panel.barh(names, [ratios[name] for name in names], color=METHODS["gpd"].colour, height=0.6)
+        bars = panel.barh(
+            names, [ratios[name] for name in names], color=METHODS["gpd"].colour, height=0.6
+        )
         panel.bar_label(bars, [f" {ratios[name]:.1f} times" for name in names])
         panel.set(xscale="log", xlabel="training time of GPC / training time of GPD")
         panel.set_xlim(min(1.0, *ratios.values()) * 0.8, max(ratios.values()) * 2)

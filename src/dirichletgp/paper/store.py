@@ -19,8 +19,9 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Holds a folder per kind of task. A file's name ends in a hash of all settings of its task and of the code that
-        computes, so changed settings, or another version of the library, find nothing and are computed.
+        Holds a folder per kind of task. A file's name ends in a hash of all settings of its task
+        and of the code that computes, so changed settings, or another version of the library, find
+        nothing and are computed.
     """
 
     def __init__(self, folder: Path):
@@ -31,7 +32,11 @@ class Store:
         """Where the result of a task lies, or will."""
         key = {**settings, "code": code_fingerprint(kind)}
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
-        words = [str(settings[key]) for key in ("dataset", "method", "size", "split", "chunk") if key in settings]
+        words = [
+            str(settings[key])
+            for key in ("dataset", "method", "size", "split", "chunk")
+            if key in settings
+        ]
         name = re.sub(r"[^A-Za-z0-9_.-]+", "_", "-".join([*words, digest]))
         return self.folder / kind / f"{name}.json"
 

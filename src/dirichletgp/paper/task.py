@@ -55,10 +55,13 @@ def without_repetition(tasks: Iterable[Task], store: Store) -> list[Task]:
     return list({store.path(task.kind, task.settings): task for task in tasks}.values())
 
 
-def run_tasks(tasks: list[Task], store: Store, stream: TextIO | None = None) -> tuple[int, list[str]]:
+def run_tasks(
+    tasks: list[Task], store: Store, stream: TextIO | None = None
+) -> tuple[int, list[str]]:
     """Compute what the store does not have yet; how many that was, and what went wrong. Results are kept as they come.
 
-    A task that fails is said and passed over: one bad fit should not cost a night. It is tried again by the next run.
+    A task that fails is said and passed over: one bad fit should not cost a night. It is tried
+    again by the next run.
     """
     stream = stream or sys.stderr
     failures: list[str] = []
@@ -71,12 +74,21 @@ def run_tasks(tasks: list[Task], store: Store, stream: TextIO | None = None) -> 
         else:
             known[task.family] = result["seconds"]
     if len(missing) < len(tasks):
-        print(f"{len(tasks) - len(missing)} of {len(tasks)} results are there already", file=stream, flush=True)
+        print(
+            f"{len(tasks) - len(missing)} of {len(tasks)} results are there already",
+            file=stream,
+            flush=True,
+        )
     guessed = spent = 1e-9
     for number, task in enumerate(missing, start=1):
         pace = spent / guessed if number > 1 else 1.0
         left = sum(known.get(other.family, other.seconds * pace) for other in missing[number - 1 :])
-        print(f"[{number}/{len(missing)}, {duration(left)} left] {task.title}", file=stream, end="", flush=True)
+        print(
+            f"[{number}/{len(missing)}, {duration(left)} left] {task.title}",
+            file=stream,
+            end="",
+            flush=True,
+        )
         start = time.perf_counter()
         try:
             result = task.compute()

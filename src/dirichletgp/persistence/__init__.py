@@ -1,7 +1,7 @@
 """Saving and loading fitted classifiers: arrays and JSON in one file, no pickle.
 
-`DirichletGPClassifier.save` and `.load` are the usual way in. The functions here also keep small extras of other tools
-(such as the recipe of a table's columns) in the same file.
+`DirichletGPClassifier.save` and `.load` are the usual way in. The functions here also keep small
+extras of other tools (such as the recipe of a table's columns) in the same file.
 """
 
 import os
@@ -23,7 +23,9 @@ _KIND = "classifier"
 _EXTRAS = "extras/"
 
 
-def save(classifier: Any, path: str | os.PathLike[str], extras: Mapping[str, bytes] | None = None) -> None:
+def save(
+    classifier: Any, path: str | os.PathLike[str], extras: Mapping[str, bytes] | None = None
+) -> None:
     """Write a fitted `DirichletGPClassifier` to one file, in one step.
 
     Parameters
@@ -59,10 +61,16 @@ def load(path: str | os.PathLike[str], cls: type[Classifier]) -> Classifier:
     try:
         return restored(archive, cls)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ModelFileError(f"{os.fspath(path)!r} does not describe a classifier: {error!r}") from error
+        raise ModelFileError(
+            f"{os.fspath(path)!r} does not describe a classifier: {error!r}"
+        ) from error
 
 
 def read_extras(path: str | os.PathLike[str]) -> dict[str, bytes]:
     """The extras that were saved with a classifier, by name."""
     arrays = read_archive(path, _KIND).arrays
-    return {name.removeprefix(_EXTRAS): a.tobytes() for name, a in arrays.items() if name.startswith(_EXTRAS)}
+    return {
+        name.removeprefix(_EXTRAS): a.tobytes()
+        for name, a in arrays.items()
+        if name.startswith(_EXTRAS)
+    }

@@ -1,10 +1,12 @@
 """One file of named arrays and JSON: the container behind `save` and checkpoints.
 
-    magic (16 bytes) | length of the header (8, little endian) | SHA-256 of the header (32) | header | members
+    magic (16 bytes) | length of the header (8, little endian) | SHA-256 of the header (32) | header
+    | members
 
-The header is JSON: what kind of file this is, the version of its format, and for each member its name, type, shape and
-SHA-256. The members follow in that order, raw and little endian, to the last byte of the file. Nothing in a file is
-ever run or unpickled, and no size in it is believed before it was compared with the length of the file.
+The header is JSON: what kind of file this is, the version of its format, and for each member its
+name, type, shape and SHA-256. The members follow in that order, raw and little endian, to the last
+byte of the file. Nothing in a file is ever run or unpickled, and no size in it is believed before
+it was compared with the length of the file.
 """
 
 import hashlib
@@ -23,7 +25,9 @@ from .atomic_write import replacing
 _MAGIC = b"\x93DIRICHLETGP\r\n\x1a\n"  # bytes that a transfer as text would damage
 _FORMAT_VERSION = 1
 _LARGEST_HEADER = 2**26
-_TYPES = frozenset(["|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8"])
+_TYPES = frozenset(
+    ["|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8"]
+)
 
 
 class ModelFileError(ValueError):
@@ -45,7 +49,9 @@ def write_archive(path: str | os.PathLike[str], kind: str, archive: Archive) -> 
     if not folder.is_dir():
         raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(folder)!r}.")
     with replacing(path) as unfinished, unfinished.open("wb") as file:
-        file.write(_MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header)
+        file.write(
+            _MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header
+        )
         for array in members.values():
             file.write(_bytes_of(array))
 
@@ -71,7 +77,12 @@ def _header(kind: str, content: Mapping[str, Any], members: Mapping[str, NDArray
         }
         for name, array in members.items()
     ]
-    header = {"format": "dirichletgp", "kind": kind, "format_version": _FORMAT_VERSION, "library_version": __version__}
+    header = {
+        "format": "dirichletgp",
+        "kind": kind,
+        "format_version": _FORMAT_VERSION,
+        "library_version": __version__,
+    }
     return json.dumps({**header, "content": content, "members": listed}).encode("ascii")
 
 
@@ -139,7 +150,12 @@ def _described(member: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], str]:
     """Name, type, shape and checksum of a member, if they are what they should be."""
     try:
         name, dtype, shape, digest = (member[key] for key in ("name", "dtype", "shape", "sha256"))
-        valid = isinstance(name, str) and isinstance(digest, str) and isinstance(dtype, str) and dtype in _TYPES
+        valid = (
+            isinstance(name, str)
+            and isinstance(digest, str)
+            and isinstance(dtype, str)
+            and dtype in _TYPES
+        )
         valid = valid and len(shape) <= 8 and all(type(n) is int and 0 <= n < 2**48 for n in shape)
     except (TypeError, KeyError):
         valid = False

@@ -12,9 +12,9 @@ from pathlib import Path
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A name beside `path` to write to, which takes its place in one step when all went well.
 
-    Whatever goes wrong, `path` holds either its old content or all of the new, and nothing else is left behind. A link
-    stays a link: the file that it points to is replaced, and keeps its permissions. A device or a pipe is written to
-    as it is.
+    Whatever goes wrong, `path` holds either its old content or all of the new, and nothing else is
+    left behind. A link stays a link: the file that it points to is replaced, and keeps its
+    permissions. A device or a pipe is written to as it is.
 
     Examples
     --------

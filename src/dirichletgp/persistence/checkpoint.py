@@ -1,7 +1,8 @@
 """What a long fit writes down on its way, so that it goes on from there if it is killed.
 
-Three things are kept: the random state it began with, what training found, and the statistics of the rows read so far.
-Everything in between is deterministic, so a fit that goes on ends with the same model as one that was never stopped.
+Three things are kept: the random state it began with, what training found, and the statistics of
+the rows read so far. Everything in between is deterministic, so a fit that goes on ends with the
+same model as one that was never stopped.
 """
 
 import hashlib
@@ -42,12 +43,16 @@ class Checkpoint:
         kept = {name: value for name, value in parameters.items() if name not in _NOT_COMPARED}
         if not isinstance(kept["random_state"], int):
             del kept["random_state"]
-        self._content: dict[str, Any] = {"parameters": hashlib.sha256(repr(_described(kept)).encode()).hexdigest()}
+        self._content: dict[str, Any] = {
+            "parameters": hashlib.sha256(repr(_described(kept)).encode()).hexdigest()
+        }
         self._arrays: dict[str, Any] = {}
         self._next, self._pause = 0.0, _SECONDS
         if self.path.exists():
             content, arrays = read_archive(self.path, _KIND)
-            self._refuse_unless(content.get("parameters") == self._content["parameters"], "with other parameters")
+            self._refuse_unless(
+                content.get("parameters") == self._content["parameters"], "with other parameters"
+            )
             self._content, self._arrays = content, arrays
 
     def random_state(self, rng: np.random.RandomState) -> np.random.RandomState:
@@ -60,7 +65,9 @@ class Checkpoint:
 
     def compare(self, survey: Survey) -> None:
         """Refuse to go on with other rows than those that the fit began with."""
-        digest = hashlib.sha256(repr([survey.n_rows, sorted(survey.totals.items(), key=repr)]).encode())
+        digest = hashlib.sha256(
+            repr([survey.n_rows, sorted(survey.totals.items(), key=repr)]).encode()
+        )
         digest.update(np.ascontiguousarray(survey.sample.X).tobytes())
         found = self._content.setdefault("rows", digest.hexdigest())
         self._refuse_unless(found == digest.hexdigest(), "to other rows")
@@ -77,7 +84,9 @@ class Checkpoint:
         kernel = Kernel(fields.pop("family"), self._arrays["lengthscale"], fields.pop("variance"))
         return {"kernel": kernel, "points": self._arrays["points"], **fields}
 
-    def keep_trained(self, kernel: Kernel, points: Any, rng: np.random.RandomState, **fields: float) -> None:
+    def keep_trained(
+        self, kernel: Kernel, points: Any, rng: np.random.RandomState, **fields: float
+    ) -> None:
         """Write down what training found."""
         self._content["state"] = {"family": kernel.family, "variance": kernel.variance, **fields}
         self._arrays |= {"lengthscale": kernel.lengthscale, "points": points}
@@ -89,7 +98,9 @@ class Checkpoint:
         if "done" not in self._content:
             return None
         counts, sums = self._arrays["counts"].copy(), self._arrays["sums"].copy()
-        statistics = ClassStatistics(counts, sums, unpacked_grams(self._arrays["grams"], sums.shape[1]))
+        statistics = ClassStatistics(
+            counts, sums, unpacked_grams(self._arrays["grams"], sums.shape[1])
+        )
         return statistics, int(self._content["done"])
 
     def keep_statistics(self, statistics: ClassStatistics, done: int) -> None:
@@ -117,7 +128,9 @@ class Checkpoint:
         try:
             return random_state_decoded(self._arrays[f"{name}/random_state"], self._content[name])
         except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"checkpoint={str(self.path)!r} is not one that a fit wrote.") from error
+            raise ModelFileError(
+                f"checkpoint={str(self.path)!r} is not one that a fit wrote."
+            ) from error
 
     def _write(self) -> None:
         write_archive(self.path, _KIND, Archive(self._content, self._arrays))

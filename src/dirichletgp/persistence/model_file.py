@@ -49,12 +49,23 @@ def described(classifier: Any) -> tuple[dict[str, Any], Arrays]:
     }
     if classifier._warm_up is not None:
         content["warm_up"] = classifier._warm_up.trained_at
-        arrays |= {f"warm_up/{name}": getattr(classifier._warm_up, name) for name in ("X", "codes", "weights")}
+        arrays |= {
+            f"warm_up/{name}": getattr(classifier._warm_up, name)
+            for name in ("X", "codes", "weights")
+        }
     if classifier._class_factors is not None:
         arrays["class_factors"] = classifier._class_factors
     statistics = model.statistics
-    arrays |= {"lengthscale": model.kernel.lengthscale, "points": model.points, "prior": model.prior}
-    arrays |= {"counts": statistics.counts, "sums": statistics.sums, "grams": packed_grams(statistics.grams)}
+    arrays |= {
+        "lengthscale": model.kernel.lengthscale,
+        "points": model.points,
+        "prior": model.prior,
+    }
+    arrays |= {
+        "counts": statistics.counts,
+        "sums": statistics.sums,
+        "grams": packed_grams(statistics.grams),
+    }
     return content, arrays
 
 
@@ -65,7 +76,9 @@ def restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     unknown = set(content["parameters"]) - set(names)
     if unknown:
         raise ValueError(f"unknown parameters {sorted(unknown)}")
-    classifier: Any = cls(**{name: decoded(value, arrays) for name, value in content["parameters"].items()})
+    classifier: Any = cls(
+        **{name: decoded(value, arrays) for name, value in content["parameters"].items()}
+    )
     classifier.classes_ = labels_decoded(content["classes"], arrays)
     classifier.n_features_in_ = whole_number(content["n_features_in"])
     if content["feature_names_in"] is not None:
@@ -74,12 +87,19 @@ def restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     classifier.n_iter_ = whole_number(content["n_iter"])
     classifier.history_ = _history_restored(content.get("history", []))
     classifier.scaler_ = scaler_restored(content["scaler"], classifier, arrays)
-    classifier._class_factors = floats(arrays, "class_factors") if "class_factors" in arrays else None
+    classifier._class_factors = (
+        floats(arrays, "class_factors") if "class_factors" in arrays else None
+    )
     model = _model_restored(content, arrays)
     expect(len(classifier.classes_) == len(model.prior) > 1, "number of classes")
-    expect(classifier._class_factors is None or classifier._class_factors.shape == model.prior.shape, "class weights")
+    expect(
+        classifier._class_factors is None or classifier._class_factors.shape == model.prior.shape,
+        "class weights",
+    )
     classifier._keep(model)
-    classifier._warm_up = _warm_up_restored(content["warm_up"], classifier, arrays) if "warm_up" in content else None
+    classifier._warm_up = (
+        _warm_up_restored(content["warm_up"], classifier, arrays) if "warm_up" in content else None
+    )
     return classifier
 
 
@@ -98,23 +118,32 @@ def _history_restored(stages: Any) -> list[dict[str, Any]]:
 
 def _warm_up_restored(trained_at: Any, classifier: Any, arrays: Arrays) -> WarmUp:
     X, codes, weights = (arrays[f"warm_up/{name}"] for name in ("X", "codes", "weights"))
-    expect(X.shape == (len(codes), classifier.n_features_in_) and codes.shape == weights.shape, "rows")
+    expect(
+        X.shape == (len(codes), classifier.n_features_in_) and codes.shape == weights.shape, "rows"
+    )
     expect(X.dtype.kind == "f" and codes.dtype == np.int64 and weights.dtype == np.float64, "rows")
     expect(bool(np.all((codes >= 0) & (codes < len(classifier.classes_)))), "rows")
     return WarmUp(X, codes, weights, whole_number(trained_at))
 
 
 def _model_restored(content: Mapping[str, Any], arrays: Arrays) -> Model:
-    points, lengthscale, prior = (floats(arrays, name) for name in ("points", "lengthscale", "prior"))
+    points, lengthscale, prior = (
+        floats(arrays, name) for name in ("points", "lengthscale", "prior")
+    )
     counts, sums, packed = (floats(arrays, name) for name in ("counts", "sums", "grams"))
     (m, d), c = points.shape, len(prior)
     shapes = [a.shape for a in (lengthscale, prior, counts, sums, packed)]
-    expect(shapes == [(d,), (c,), (c,), (c, m), (c, m * (m + 1) // 2)] and m > 0 and d > 0, "shapes of the arrays")
+    expect(
+        shapes == [(d,), (c,), (c,), (c, m), (c, m * (m + 1) // 2)] and m > 0 and d > 0,
+        "shapes of the arrays",
+    )
     expect(bool(np.all(lengthscale > 0) and np.all(prior > 0)), "positive lengthscales and priors")
     family, variance = content["kernel"]["family"], positive_number(content["kernel"]["variance"])
     expect(family in KERNELS, "kernel")
     transform = {name: float(content["transform"][name]) for name in ("target_in", "target_out")}
-    noises = {name: positive_number(content["transform"][name]) for name in ("noise_in", "noise_out")}
+    noises = {
+        name: positive_number(content["transform"][name]) for name in ("noise_in", "noise_out")
+    }
     return Model(
         Kernel(family, lengthscale, variance),
         points,

@@ -35,12 +35,19 @@ def scaler_restored(kind: Any, classifier: Any, arrays: Arrays) -> Any:
     """The fitted scaler that was described."""
     expect(kind == classifier.scaler and (kind is None or kind in SCALERS), "scaler")
     n_features = classifier.n_features_in_
-    scaler: Any = {None: FunctionTransformer(), "standard": StandardScaler(), "minmax": MinMaxScaler((-1, 1))}.get(kind)
+    scaler: Any = {
+        None: FunctionTransformer(),
+        "standard": StandardScaler(),
+        "minmax": MinMaxScaler((-1, 1)),
+    }.get(kind)
     if kind == "quantile":
         scaler = _normal_scores(arrays, n_features)
     for name in {"standard": _STANDARD, "minmax": _MINMAX}.get(kind, ()):
         value = arrays[f"scaler/{name}"]
-        expect(value.shape == (n_features,) or (name == "n_samples_seen_" and value.ndim == 0), "scaler")
+        expect(
+            value.shape == (n_features,) or (name == "n_samples_seen_" and value.ndim == 0),
+            "scaler",
+        )
         setattr(scaler, name, value if value.ndim else value[()])
     scaler.n_features_in_ = n_features
     return scaler
@@ -50,7 +57,13 @@ def _normal_scores(arrays: Arrays, n_features: int) -> NormalScores:
     lengths, widths = arrays["scaler/lengths"], floats(arrays, "scaler/widths")
     knots, scores = floats(arrays, "scaler/knots"), floats(arrays, "scaler/scores")
     expect(lengths.shape == widths.shape == (n_features,) and lengths.dtype.kind == "i", "scaler")
-    expect(bool(np.all(lengths > 0)) and knots.shape == scores.shape == (int(lengths.sum()),), "scaler")
+    expect(
+        bool(np.all(lengths > 0)) and knots.shape == scores.shape == (int(lengths.sum()),), "scaler"
+    )
     scaler, ends = NormalScores(), np.cumsum(lengths)[:-1]
-    scaler.knots_, scaler.scores_, scaler.widths_ = np.split(knots, ends), np.split(scores, ends), widths
+    scaler.knots_, scaler.scores_, scaler.widths_ = (
+        np.split(knots, ends),
+        np.split(scores, ends),
+        widths,
+    )
     return scaler

@@ -31,7 +31,9 @@ def encoded(name: str, value: Any, arrays: Arrays) -> Any:
     try:
         arrays[f"parameters/{name}"] = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r} cannot be saved; pickle the classifier, or write it with skops.") from None
+        raise TypeError(
+            f"{name}={value!r} cannot be saved; pickle the classifier, or write it with skops."
+        ) from None
     return {"array": f"parameters/{name}"}
 
 

@@ -1,8 +1,8 @@
 """Pictures of a classifier, in the manner of scikit-learn's displays.
 
-Each display is made from a fitted estimator (`from_estimator`) or from numbers computed before, and draws with
-matplotlib, which is imported when something is drawn and not before. For the confusion matrix use scikit-learn's own
-`sklearn.metrics.ConfusionMatrixDisplay`.
+Each display is made from a fitted estimator (`from_estimator`) or from numbers computed before, and
+draws with matplotlib, which is imported when something is drawn and not before. For the confusion
+matrix use scikit-learn's own `sklearn.metrics.ConfusionMatrixDisplay`.
 
 ===============================  ==============================================================
 `ReliabilityDisplay`             does a confidence of 0.8 come true eight times in ten?

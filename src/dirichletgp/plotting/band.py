@@ -22,11 +22,14 @@ def draw_band(ax: Any, lower: ReliabilityCurve, upper: ReliabilityCurve, label: 
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    # One quadrangle per pair of neighbouring bins, all turning the same way. A single outline would cross itself,
-    # and leave holes, wherever the accuracy of few rows falls from one bin to the next.
+    # One quadrangle per pair of neighbouring bins, all turning the same way. A single outline would
+    # cross itself, and leave holes, wherever the accuracy of few rows falls from one bin to the
+    # next.
     left, right = points(lower), points(upper)
     corners = [left[:-1], left[1:], right[1:], right[:-1]]
-    pieces = [Path(_anticlockwise(np.array(piece)), closed=False) for piece in zip(*corners, strict=True)]
+    pieces = [
+        Path(_anticlockwise(np.array(piece)), closed=False) for piece in zip(*corners, strict=True)
+    ]
     if not pieces:
         return None
     path = Path.make_compound_path(*pieces)
@@ -57,7 +60,11 @@ def quantile_curves(
         raise ValueError(
             f"lower and upper make a band for one class only; choose it with pos_label, one of {classes.tolist()}"
         )
-    weight = np.ones(len(score)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = (
+        np.ones(len(score))
+        if sample_weight is None
+        else np.asarray(sample_weight, dtype=np.float64)
+    )
     bin_of_row = np.searchsorted(curve.bin_edges[1:-1], score, side="left")
     in_bin = np.bincount(bin_of_row, weight, len(curve.mass))
     curves: list[ReliabilityCurve | None] = []
@@ -80,5 +87,7 @@ def _quantile_of_class(name: str, quantile: Array, pos_label: Any, classes: Any,
         raise ValueError(f"{name} has {len(quantile)} rows but y_true has {n}; they must match")
     outside = ~((quantile >= 0) & (quantile <= 1))
     if outside.any():
-        raise ValueError(f"{name}: must hold probabilities between 0 and 1, found {quantile[outside][0]}")
+        raise ValueError(
+            f"{name}: must hold probabilities between 0 and 1, found {quantile[outside][0]}"
+        )
     return quantile

@@ -16,7 +16,9 @@ def pyplot(picture: str) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(f"{picture} needs matplotlib; install it with: pip install matplotlib") from error
+        raise ImportError(
+            f"{picture} needs matplotlib; install it with: pip install matplotlib"
+        ) from error
     return plt
 
 

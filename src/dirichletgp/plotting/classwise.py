@@ -15,8 +15,8 @@ from .fitted import needs
 class ClasswiseCalibrationDisplay:
     """The reliability curve of every class against the rest.
 
-    Make one with `from_estimator` or `from_predictions`. The classes with the largest calibration error have colours
-    and stand in the legend; the others are drawn in grey.
+    Make one with `from_estimator` or `from_predictions`. The classes with the largest calibration
+    error have colours and stand in the legend; the others are drawn in grey.
 
     Parameters
     ----------
@@ -71,7 +71,9 @@ class ClasswiseCalibrationDisplay:
         ClasswiseCalibrationDisplay
         """
         needs(estimator, "predict_proba", "calibration is a property of probabilities")
-        return cls.from_predictions(y, estimator.predict_proba(X), labels=estimator.classes_, **options)
+        return cls.from_predictions(
+            y, estimator.predict_proba(X), labels=estimator.classes_, **options
+        )
 
     @classmethod
     def from_predictions(
@@ -95,7 +97,8 @@ class ClasswiseCalibrationDisplay:
         n_bins, strategy, labels, sample_weight
             As in `dirichletgp.metrics.reliability_curve`.
         n_named : int, default=6
-            Classes with a colour and a place in the legend, those with the largest error first; at most 6.
+            Classes with a colour and a place in the legend, those with the largest error first; at
+            most 6.
         ax : matplotlib Axes, default=None
             None: a new figure.
 
@@ -104,9 +107,14 @@ class ClasswiseCalibrationDisplay:
         ClasswiseCalibrationDisplay
         """
         classes = np.unique(np.asarray(y_true)) if labels is None else np.asarray(labels)
-        binning: dict[str, Any] = {"n_bins": n_bins, "strategy": strategy, "sample_weight": sample_weight}
+        binning: dict[str, Any] = {
+            "n_bins": n_bins,
+            "strategy": strategy,
+            "sample_weight": sample_weight,
+        }
         curves = [
-            reliability_curve(y_true, y_prob, pos_label=label, labels=classes, **binning) for label in classes.tolist()
+            reliability_curve(y_true, y_prob, pos_label=label, labels=classes, **binning)
+            for label in classes.tolist()
         ]
         return cls(curves, classes).plot(ax, n_named=n_named)
 
@@ -117,14 +125,23 @@ class ClasswiseCalibrationDisplay:
         rank = np.empty(len(self.curves), dtype=int)
         rank[np.argsort(-self.calibration_error, kind="stable")] = np.arange(len(self.curves))
         self.lines_ = []
-        for curve, label, place in zip(self.curves, self.classes.tolist(), rank.tolist(), strict=True):
+        for curve, label, place in zip(
+            self.curves, self.classes.tolist(), rank.tolist(), strict=True
+        ):
             style: dict[str, Any] = {"color": "#B5B5B5", "linewidth": 0.9, "zorder": 1}
             if place < min(n_named, len(CLASS_COLOURS)):
-                style = {"color": CLASS_COLOURS[place], "marker": CLASS_MARKERS[place], "markersize": 4.5, "zorder": 3}
+                style = {
+                    "color": CLASS_COLOURS[place],
+                    "marker": CLASS_MARKERS[place],
+                    "markersize": 4.5,
+                    "zorder": 3,
+                }
                 style["label"] = f"{label} (error {curve.calibration_error:.3f})"
             self.lines_ += self.ax_.plot(*points(curve).T, **style)
         draw_identity(self.ax_)
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        self.ax_.set(xlabel="Predicted probability of the class", ylabel="Observed frequency of the class")
+        self.ax_.set(
+            xlabel="Predicted probability of the class", ylabel="Observed frequency of the class"
+        )
         self.ax_.legend(loc="upper left", fontsize="small", frameon=False)
         return self

@@ -9,8 +9,9 @@ from .fitted import innermost, needs
 class TrainingHistoryDisplay:
     """The bound per row at every evaluation of a fit.
 
-    Make one with `from_estimator`, or with `from_predictions` from a history kept before. Stages with different points,
-    rows or label transforms maximise different bounds: heights compare within a stage, not between stages.
+    Make one with `from_estimator`, or with `from_predictions` from a history kept before. Stages
+    with different points, rows or label transforms maximise different bounds: heights compare
+    within a stage, not between stages.
 
     Parameters
     ----------
@@ -85,7 +86,9 @@ class TrainingHistoryDisplay:
             colour = CLASS_COLOURS[len(self.lines_) % len(CLASS_COLOURS)]
             label = f"{stage['stage']}, {stage['seconds']:.1f} s"
             numbers = range(start, start + len(bound))
-            self.lines_ += self.ax_.plot(numbers, bound, color=colour, marker=".", linewidth=1.4, label=label)
+            self.lines_ += self.ax_.plot(
+                numbers, bound, color=colour, marker=".", linewidth=1.4, label=label
+            )
             start += len(bound)
         self.ax_.set(xlabel="Evaluation of the bound", ylabel="Bound per row (nats)")
         if self.lines_:

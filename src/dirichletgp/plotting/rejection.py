@@ -36,7 +36,9 @@ class RejectionCurve:
         return float(np.sum((ends - self.rejected) * self.accuracy))
 
 
-def rejection_curve(y_true: ArrayLike, y_prob: ArrayLike, *, labels: ArrayLike | None = None) -> RejectionCurve:
+def rejection_curve(
+    y_true: ArrayLike, y_prob: ArrayLike, *, labels: ArrayLike | None = None
+) -> RejectionCurve:
     """Accuracy of what is left when the rows of least confidence are refused.
 
     Rows of equal confidence are refused together.
@@ -76,8 +78,8 @@ def rejection_curve(y_true: ArrayLike, y_prob: ArrayLike, *, labels: ArrayLike |
 class RejectionDisplay:
     """Accuracy of the rows that are kept against the share that is refused.
 
-    Make one with `from_estimator` or `from_predictions`. A useful confidence makes the curve rise from the left; the
-    dashed line is what refusing rows at random would give.
+    Make one with `from_estimator` or `from_predictions`. A useful confidence makes the curve rise
+    from the left; the dashed line is what refusing rows at random would give.
 
     Parameters
     ----------
@@ -111,7 +113,9 @@ class RejectionDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **options: Any
+    ) -> Self:
         """Draw the curve of a fitted classifier on the rows X (n, D) with labels y (n,).
 
         Parameters
@@ -130,7 +134,9 @@ class RejectionDisplay:
         """
         needs(estimator, "predict_proba", "rows are refused by their largest probability")
         name = display_name(estimator, name)
-        return cls.from_predictions(y, estimator.predict_proba(X), labels=estimator.classes_, name=name, **options)
+        return cls.from_predictions(
+            y, estimator.predict_proba(X), labels=estimator.classes_, name=name, **options
+        )
 
     @classmethod
     def from_predictions(
@@ -161,19 +167,36 @@ class RejectionDisplay:
         -------
         RejectionDisplay
         """
-        return cls(rejection_curve(y_true, y_prob, labels=labels), name=name).plot(ax, **line_properties)
+        return cls(rejection_curve(y_true, y_prob, labels=labels), name=name).plot(
+            ax, **line_properties
+        )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **line_properties: Any) -> Self:
         """Draw, into `ax` or a new figure; returns itself."""
         self.ax_ = one_axes(ax, "a rejection curve")
         self.figure_ = self.ax_.figure
         name = (self.name if name is None else name) or "Least confident first"
-        style = {"color": CURVE_COLOUR, "linewidth": 1.8, "label": name, "drawstyle": "steps-post"} | line_properties
+        style = {
+            "color": CURVE_COLOUR,
+            "linewidth": 1.8,
+            "label": name,
+            "drawstyle": "steps-post",
+        } | line_properties
         (self.line_,) = self.ax_.plot(self.curve.rejected, self.curve.accuracy, **style)
-        reference: dict[str, Any] = {"color": REFERENCE_COLOUR, "linestyle": (0, (5, 3)), "linewidth": 1.0}
+        reference: dict[str, Any] = {
+            "color": REFERENCE_COLOUR,
+            "linestyle": (0, (5, 3)),
+            "linewidth": 1.0,
+        }
         if not any(line.get_gid() == "random" for line in self.ax_.lines):
-            self.ax_.axhline(self.curve.accuracy[0], gid="random", label="Rows refused at random", **reference)
-        self.ax_.set(xlim=(0, 1), xlabel="Share of rows refused", ylabel="Accuracy of the rows kept")
+            self.ax_.axhline(
+                self.curve.accuracy[0], gid="random", label="Rows refused at random", **reference
+            )
+        self.ax_.set(
+            xlim=(0, 1), xlabel="Share of rows refused", ylabel="Accuracy of the rows kept"
+        )
         self.ax_.margins(y=0.08)
-        self.ax_.legend(loc="lower right", bbox_to_anchor=(1, 0.12), fontsize="small", frameon=False)
+        self.ax_.legend(
+            loc="lower right", bbox_to_anchor=(1, 0.12), fontsize="small", frameon=False
+        )
         return self

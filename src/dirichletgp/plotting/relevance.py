@@ -16,9 +16,10 @@ _MOST_POINTS = 300
 def feature_relevance(classifier: Any) -> Array:
     """Share of each feature in how the model tells rows apart.
 
-    The measure of a feature is what it alone takes away from the correlation of two rows, 1 - k(difference /
-    lengthscale), on average over pairs of inducing points: between 0 and 1, so that a feature which is the same for
-    nearly all rows counts little however short its lengthscale. A feature of share 0 could be left out.
+    The measure of a feature is what it alone takes away from the correlation of two rows, 1 -
+    k(difference / lengthscale), on average over pairs of inducing points: between 0 and 1, so that
+    a feature which is the same for nearly all rows counts little however short its lengthscale. A
+    feature of share 0 could be left out.
 
     Parameters
     ----------
@@ -85,11 +86,18 @@ class FeatureRelevanceDisplay:
             feature_names = [f"x{j}" for j in range(len(self.relevance))]
         self.feature_names = np.asarray(feature_names)
         if self.feature_names.shape != self.relevance.shape:
-            raise ValueError(f"feature_names has shape {self.feature_names.shape}, expected {self.relevance.shape}")
+            raise ValueError(
+                f"feature_names has shape {self.feature_names.shape}, expected {self.relevance.shape}"
+            )
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, feature_names: ArrayLike | None = None, max_features: int = 20, ax: Any = None
+        cls,
+        estimator: Any,
+        *,
+        feature_names: ArrayLike | None = None,
+        max_features: int = 20,
+        ax: Any = None,
     ) -> Self:
         """Draw the relevance of a fitted classifier's features.
 
@@ -107,7 +115,11 @@ class FeatureRelevanceDisplay:
         -------
         FeatureRelevanceDisplay
         """
-        needs(estimator, "lengthscale_", "relevance is read off the lengthscales of a fitted DirichletGPClassifier")
+        needs(
+            estimator,
+            "lengthscale_",
+            "relevance is read off the lengthscales of a fitted DirichletGPClassifier",
+        )
         classifier = innermost(estimator)
         if feature_names is None:
             feature_names = getattr(classifier, "feature_names_in_", None)
@@ -144,8 +156,12 @@ class FeatureRelevanceDisplay:
         shown = np.argsort(-self.relevance, kind="stable")[:max_features]
         self.ax_ = one_axes(ax, "a picture of feature relevance", (5.4, 1.0 + 0.26 * len(shown)))
         self.figure_ = self.ax_.figure
-        self.bars_ = self.ax_.barh(np.arange(len(shown)), self.relevance[shown], color=CURVE_COLOUR, height=0.7)
-        self.ax_.set_yticks(np.arange(len(shown)), [str(name) for name in self.feature_names[shown]])
+        self.bars_ = self.ax_.barh(
+            np.arange(len(shown)), self.relevance[shown], color=CURVE_COLOUR, height=0.7
+        )
+        self.ax_.set_yticks(
+            np.arange(len(shown)), [str(name) for name in self.feature_names[shown]]
+        )
         self.ax_.invert_yaxis()
         self.ax_.set_xlabel("Share in telling rows apart")
         return self

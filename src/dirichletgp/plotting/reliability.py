@@ -236,10 +236,16 @@ class ReliabilityDisplay:
         which: dict[str, Any] = {"pos_label": pos_label, "labels": labels}
         curve = reliability_curve(y_true, y_prob, **which, **binning)
         prob = np.asarray(y_prob, dtype=np.float64)
-        score = prob if prob.ndim == 1 or pos_label is None else prob[:, classes.tolist().index(pos_label)]
+        score = (
+            prob
+            if prob.ndim == 1 or pos_label is None
+            else prob[:, classes.tolist().index(pos_label)]
+        )
         if prob.ndim == 1 and pos_label == classes[0]:
             score = 1.0 - prob
-        band = quantile_curves(curve, score, {"lower": lower, "upper": upper}, pos_label, classes, sample_weight)
+        band = quantile_curves(
+            curve, score, {"lower": lower, "upper": upper}, pos_label, classes, sample_weight
+        )
         return cls(
             curve,
             reliability_curve(y_true, y_prob, **which, **rows).mass,
@@ -294,7 +300,9 @@ class ReliabilityDisplay:
         edges = np.linspace(0, 1, len(self.mass) + 1)
         colour = self.line_.get_color()
         style: dict[str, Any] = {"facecolor": to_rgba(colour, 0.35), "edgecolor": colour}
-        return self.ax_histogram_.bar(edges[:-1], self.mass, np.diff(edges), align="edge", linewidth=0.8, **style)
+        return self.ax_histogram_.bar(
+            edges[:-1], self.mass, np.diff(edges), align="edge", linewidth=0.8, **style
+        )
 
     def _write_labels(self) -> None:
         if self.pos_label is None:
@@ -306,7 +314,9 @@ class ReliabilityDisplay:
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel=y_label, yticks=ticks)
         self.ax_.tick_params(labelbottom=False)
         self.ax_.legend(loc="upper left", fontsize="small", frameon=False)
-        self.ax_histogram_.set(xlim=(-0.02, 1.02), xticks=ticks, xlabel=x_label, ylabel="Proportion\nof rows")
+        self.ax_histogram_.set(
+            xlim=(-0.02, 1.02), xticks=ticks, xlabel=x_label, ylabel="Proportion\nof rows"
+        )
         self.ax_histogram_.locator_params(axis="y", nbins=4)
 
 

@@ -13,8 +13,8 @@ from .fitted import innermost, needs, transformed
 class UncertaintyDisplay:
     """Epistemic against aleatoric uncertainty, one point per row, in nats.
 
-    Make one with `from_estimator` or `from_predictions`. To the right labels are noisy, and more data will not help;
-    at the top too little was seen, and it will.
+    Make one with `from_estimator` or `from_predictions`. To the right labels are noisy, and more
+    data will not help; at the top too little was seen, and it will.
 
     Parameters
     ----------
@@ -42,7 +42,9 @@ class UncertaintyDisplay:
     figure_: Any
     points_: list[Any]
 
-    def __init__(self, aleatoric: ArrayLike, epistemic: ArrayLike, correct: ArrayLike | None = None) -> None:
+    def __init__(
+        self, aleatoric: ArrayLike, epistemic: ArrayLike, correct: ArrayLike | None = None
+    ) -> None:
         self.aleatoric: Array = np.asarray(aleatoric, dtype=np.float64)
         self.epistemic: Array = np.asarray(epistemic, dtype=np.float64)
         if self.aleatoric.ndim != 1 or self.aleatoric.shape != self.epistemic.shape:
@@ -50,19 +52,24 @@ class UncertaintyDisplay:
                 f"aleatoric and epistemic must have the same shape (n,), got {self.aleatoric.shape} and "
                 f"{self.epistemic.shape}"
             )
-        self.correct: NDArray[np.bool_] | None = None if correct is None else np.asarray(correct, dtype=bool)
+        self.correct: NDArray[np.bool_] | None = (
+            None if correct is None else np.asarray(correct, dtype=bool)
+        )
         if self.correct is not None and self.correct.shape != self.aleatoric.shape:
-            raise ValueError(f"correct has shape {self.correct.shape}, expected {self.aleatoric.shape}")
+            raise ValueError(
+                f"correct has shape {self.correct.shape}, expected {self.aleatoric.shape}"
+            )
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *, ax: Any = None
+    ) -> Self:
         """Draw the uncertainty of a fitted classifier about rows.
 
         Parameters
         ----------
-        estimator : fitted classifier with `predict_uncertainty`, or a pipeline or search that ends in one
-        X : array-like of shape (n, D)
-        y : array-like of shape (n,), default=None
+        estimator : fitted classifier with `predict_uncertainty`, or a pipeline or search that ends
+        in one X : array-like of shape (n, D) y : array-like of shape (n,), default=None
             True labels: with them, rows predicted wrong are marked.
         ax : matplotlib Axes, default=None
             None: a new figure.
@@ -71,14 +78,25 @@ class UncertaintyDisplay:
         -------
         UncertaintyDisplay
         """
-        needs(estimator, "predict_uncertainty", "a DirichletGPClassifier tells the two uncertainties apart")
-        _, aleatoric, epistemic = innermost(estimator).predict_uncertainty(transformed(estimator, X))
+        needs(
+            estimator,
+            "predict_uncertainty",
+            "a DirichletGPClassifier tells the two uncertainties apart",
+        )
+        _, aleatoric, epistemic = innermost(estimator).predict_uncertainty(
+            transformed(estimator, X)
+        )
         correct = None if y is None else estimator.predict(X) == np.asarray(y)
         return cls(aleatoric, epistemic, correct).plot(ax)
 
     @classmethod
     def from_predictions(
-        cls, aleatoric: ArrayLike, epistemic: ArrayLike, *, correct: ArrayLike | None = None, ax: Any = None
+        cls,
+        aleatoric: ArrayLike,
+        epistemic: ArrayLike,
+        *,
+        correct: ArrayLike | None = None,
+        ax: Any = None,
     ) -> Self:
         """Draw uncertainties computed before, each of shape (n,).
 
@@ -103,9 +121,20 @@ class UncertaintyDisplay:
         right = np.ones(len(self.aleatoric), dtype=bool) if self.correct is None else self.correct
         self.points_ = [
             self.ax_.scatter(
-                self.aleatoric[right], self.epistemic[right], s=14, color=CURVE_COLOUR, alpha=0.45, linewidths=0
+                self.aleatoric[right],
+                self.epistemic[right],
+                s=14,
+                color=CURVE_COLOUR,
+                alpha=0.45,
+                linewidths=0,
             ),
-            self.ax_.scatter(self.aleatoric[~right], self.epistemic[~right], s=24, color=SECOND_COLOUR, marker="x"),
+            self.ax_.scatter(
+                self.aleatoric[~right],
+                self.epistemic[~right],
+                s=24,
+                color=SECOND_COLOUR,
+                marker="x",
+            ),
         ]
         self.ax_.set(xlabel="Aleatoric uncertainty (nats): labels are noisy")
         self.ax_.set(ylabel="Epistemic uncertainty (nats): too little data")

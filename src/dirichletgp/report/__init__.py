@@ -1,7 +1,7 @@
 """A report on a fitted classifier: one HTML file that opens offline in any browser and prints well.
 
-`write_report` gathers the numbers on labelled rows and writes the file; `gather` gives the numbers alone and `render`
-the page. The page loads nothing from anywhere. Needs jinja2.
+`write_report` gathers the numbers on labelled rows and writes the file; `gather` gives the numbers
+alone and `render` the page. The page loads nothing from anywhere. Needs jinja2.
 """
 
 from .gathering import gather

@@ -39,22 +39,42 @@ def headline_metrics(
     values = per_row.mean(axis=0)
     low, high = np.quantile(np.array(means), [0.025, 0.975], axis=0)
     error = _calibration_error(bins, confidence, correct, np.ones(n))
-    # Resampling adds noise to every bin, and an ECE is a sum of absolute noises: without the shift its interval would
-    # lie above the value itself.
+    # Resampling adds noise to every bin, and an ECE is a sum of absolute noises: without the shift
+    # its interval would lie above the value itself.
     shift = error - np.mean(errors)
     error_low, error_high = np.maximum(np.quantile(errors, [0.025, 0.975]) + shift, 0.0)
     metrics = [
         Metric(
-            "accuracy", "Accuracy", values[0], low[0], high[0], "share of rows whose likeliest class is the true one"
+            "accuracy",
+            "Accuracy",
+            values[0],
+            low[0],
+            high[0],
+            "share of rows whose likeliest class is the true one",
         ),
         Metric(
-            "ece", "Calibration error", error, error_low, error_high, "mean gap between confidence and accuracy (ECE)"
+            "ece",
+            "Calibration error",
+            error,
+            error_low,
+            error_high,
+            "mean gap between confidence and accuracy (ECE)",
         ),
         Metric(
-            "mnll", "Log loss", values[1], low[1], high[1], "mean negative log-likelihood, in nats; lower is better"
+            "mnll",
+            "Log loss",
+            values[1],
+            low[1],
+            high[1],
+            "mean negative log-likelihood, in nats; lower is better",
         ),
         Metric(
-            "brier", "Brier score", values[2], low[2], high[2], "mean squared distance to the truth; lower is better"
+            "brier",
+            "Brier score",
+            values[2],
+            low[2],
+            high[2],
+            "mean squared distance to the truth; lower is better",
         ),
     ]
     return metrics, {metric.key: metric.value for metric in metrics}
@@ -67,7 +87,11 @@ def expected_error_if_calibrated(prob: Array, rng: np.random.Generator) -> Array
     ones = np.ones(n)
     draws = int(np.clip(_DRAWS // n, 50, 1_000))
     return np.array(
-        [_calibration_error(bins, confidence, rng.random(n) < confidence, ones) for _ in range(draws)], dtype=np.float64
+        [
+            _calibration_error(bins, confidence, rng.random(n) < confidence, ones)
+            for _ in range(draws)
+        ],
+        dtype=np.float64,
     )
 
 

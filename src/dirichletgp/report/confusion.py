@@ -24,7 +24,9 @@ def confusion_table(matrix: list[list[int]], classes: list[str]) -> dict[str, An
         ),
         key=lambda pair: -int(pair["rows"]),  # type: ignore[call-overload]
     )
-    cells = [[_cell(n, sum(line), i == j) for j, n in enumerate(line)] for i, line in enumerate(matrix)]
+    cells = [
+        [_cell(n, sum(line), i == j) for j, n in enumerate(line)] for i, line in enumerate(matrix)
+    ]
     return {"matrix": cells if len(classes) <= _MOST_CLASSES else None, "top": mistakes[:5]}
 
 

@@ -123,7 +123,12 @@ def _codes(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _judge(
-    classifier: Any, model: Any, X: Any, prob: Array, codes: NDArray[np.intp], rng: np.random.Generator
+    classifier: Any,
+    model: Any,
+    X: Any,
+    prob: Array,
+    codes: NDArray[np.intp],
+    rng: np.random.Generator,
 ) -> Judged:
     """Predictions of all rows; intervals and uncertainties of all or of a sample, if the classifier has them."""
     examined = np.arange(len(codes))
@@ -150,8 +155,12 @@ def _class_curve(judged: Judged, c: int, labels: list[str]) -> Curve:
     return _curve(labels[c], judged, judged.prob[:, c], judged.codes == c, column)
 
 
-def _curve(label: str, judged: Judged, score: Array, event: NDArray[np.bool_], column: NDArray[np.intp]) -> Curve:
-    curve = reliability_curve(event, np.clip(score, 0.0, 1.0), n_bins=N_BINS, pos_label=True, labels=[False, True])
+def _curve(
+    label: str, judged: Judged, score: Array, event: NDArray[np.bool_], column: NDArray[np.intp]
+) -> Curve:
+    curve = reliability_curve(
+        event, np.clip(score, 0.0, 1.0), n_bins=N_BINS, pos_label=True, labels=[False, True]
+    )
     edges: list[ReliabilityCurve | None] = [None, None]
     if judged.lower is not None and judged.upper is not None:
         rows = np.arange(len(column))
@@ -164,7 +173,11 @@ def _curve(label: str, judged: Judged, score: Array, event: NDArray[np.bool_], c
     bins = []
     for b in np.flatnonzero(counts):
         low, high = _wilson(curve.accuracy[b], counts[b])
-        entry = {"confidence": curve.confidence[b], "accuracy": curve.accuracy[b], "rows": int(counts[b])}
+        entry = {
+            "confidence": curve.confidence[b],
+            "accuracy": curve.accuracy[b],
+            "rows": int(counts[b]),
+        }
         entry |= {"low": low, "high": high}
         if edges[0] is not None and edges[1] is not None:
             entry |= {"lower": edges[0].confidence[b], "upper": edges[1].confidence[b]}
@@ -185,7 +198,9 @@ def _rejection(codes: NDArray[np.intp], prob: Array) -> list[dict[str, float]]:
     useful = np.flatnonzero(curve.rejected <= max(0.0, 1.0 - 20 / len(codes)))
     kept = useful[np.unique(np.linspace(0, len(useful) - 1, _MOST_REJECTION_POINTS).astype(int))]
     columns = zip(curve.rejected[kept], curve.accuracy[kept], curve.threshold[kept], strict=True)
-    return [{"rejected": float(r), "accuracy": float(a), "threshold": float(t)} for r, a, t in columns]
+    return [
+        {"rejected": float(r), "accuracy": float(a), "threshold": float(t)} for r, a, t in columns
+    ]
 
 
 def _relevance(classifier: Any, feature_names: ArrayLike | None) -> list[dict[str, Any]]:
@@ -193,7 +208,9 @@ def _relevance(classifier: Any, feature_names: ArrayLike | None) -> list[dict[st
         return []
     share = feature_relevance(classifier)
     names = (
-        [f"x{j}" for j in range(len(share))] if feature_names is None else [str(n) for n in np.asarray(feature_names)]
+        [f"x{j}" for j in range(len(share))]
+        if feature_names is None
+        else [str(n) for n in np.asarray(feature_names)]
     )
     order = np.argsort(-share, kind="stable")
     return [{"name": names[j], "share": float(share[j])} for j in order]

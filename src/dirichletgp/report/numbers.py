@@ -64,7 +64,8 @@ class ReportNumbers:
     rejection : list of dict
         Share of rows refused, accuracy of the others, and the confidence from which rows are kept.
     rows : dict
-        "columns" and the rows "least", "most" (certain) and "wrong" (the most certain that were wrong).
+        "columns" and the rows "least", "most" (certain) and "wrong" (the most certain that were
+        wrong).
     uncertainty : dict or None
         A sample of rows with aleatoric and epistemic uncertainty, and shares of the whole.
     relevance : list of dict

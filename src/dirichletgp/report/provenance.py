@@ -10,7 +10,12 @@ import sklearn
 
 from .._gp.version import __version__
 
-_KERNELS = {"rbf": "squared exponential", "matern12": "Matérn 1/2", "matern32": "Matérn 3/2", "matern52": "Matérn 5/2"}
+_KERNELS = {
+    "rbf": "squared exponential",
+    "matern12": "Matérn 1/2",
+    "matern32": "Matérn 3/2",
+    "matern52": "Matérn 5/2",
+}
 
 
 def how_it_was_made(classifier: Any, more: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -21,16 +26,24 @@ def how_it_was_made(classifier: Any, more: Mapping[str, str] | None) -> list[tup
     pairs += list((more or {}).items())
     if hasattr(classifier, "get_params"):
         changed = _changed_parameters(classifier)
-        pairs.append(("Settings", ", ".join(f"{k}={v}" for k, v in changed.items()) or "all defaults"))
-    versions = f"dirichletgp {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
-    pairs.append(("Versions", f"{versions}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"))
+        pairs.append(
+            ("Settings", ", ".join(f"{k}={v}" for k, v in changed.items()) or "all defaults")
+        )
+    versions = (
+        f"dirichletgp {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
+    )
+    pairs.append(
+        ("Versions", f"{versions}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}")
+    )
     return pairs
 
 
 def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
     transform = classifier.label_transform_
     kernel = _KERNELS.get(classifier.kernel, str(classifier.kernel))
-    shared = "one lengthscale per feature" if np.ndim(classifier.lengthscale_) else "one lengthscale"
+    shared = (
+        "one lengthscale per feature" if np.ndim(classifier.lengthscale_) else "one lengthscale"
+    )
     pairs = [
         ("Training rows", f"{round(float(classifier._model.statistics.counts.sum())):,}"),
         ("Features", f"{classifier.n_features_in_:,}"),
@@ -44,7 +57,9 @@ def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
     ]
     seconds = sum(stage["seconds"] for stage in getattr(classifier, "history_", []))
     if seconds:
-        pairs.append(("Training", f"{seconds:.1f} s, {classifier.n_iter_} evaluations of the bound"))
+        pairs.append(
+            ("Training", f"{seconds:.1f} s, {classifier.n_iter_} evaluations of the bound")
+        )
     return pairs
 
 

@@ -33,7 +33,11 @@ def render(numbers: ReportNumbers) -> str:
     except ImportError as error:
         raise ImportError("a report needs jinja2; install it with: pip install jinja2") from error
     environment = Environment(
-        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters["percent"] = lambda share: f"{100 * share:.1f}\u00a0%"
     template = environment.get_template("report.html")
@@ -117,7 +121,9 @@ def _scripts() -> str:
 def _safe_json(numbers: ReportNumbers) -> str:
     """JSON that cannot end the script element it stands in, with numbers of six digits."""
     return (
-        json.dumps(_short(numbers.as_dict()), ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+        json.dumps(_short(numbers.as_dict()), ensure_ascii=False)
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
     )
 
 

@@ -43,7 +43,9 @@ class Judged:
         return np.asarray(self.prob.argmax(axis=1) == self.codes)
 
 
-def notable_rows(judged: Judged, shown: Any, labels: list[str], preferred: list[str]) -> dict[str, Any]:
+def notable_rows(
+    judged: Judged, shown: Any, labels: list[str], preferred: list[str]
+) -> dict[str, Any]:
     """The least certain, the most certain, and the most certain wrong rows.
 
     Parameters
@@ -59,9 +61,14 @@ def notable_rows(judged: Judged, shown: Any, labels: list[str], preferred: list[
     order = np.argsort(confidence, kind="stable")
     wrong = order[~judged.correct[order]][::-1]
     names, places = _columns(shown, preferred)
-    lists = {"least": order[:_PER_LIST], "most": order[::-1][:_PER_LIST], "wrong": wrong[:_PER_LIST]}
+    lists = {
+        "least": order[:_PER_LIST],
+        "most": order[::-1][:_PER_LIST],
+        "wrong": wrong[:_PER_LIST],
+    }
     entries = {
-        kind: [_entry(judged, int(place), shown, places, labels) for place in chosen] for kind, chosen in lists.items()
+        kind: [_entry(judged, int(place), shown, places, labels) for place in chosen]
+        for kind, chosen in lists.items()
     }
     return {"columns": names, "source": getattr(shown, "source", None), **entries}
 
@@ -75,18 +82,26 @@ def _columns(shown: Any, preferred: list[str]) -> tuple[list[str], list[int]]:
     places: list[int] = []
     for feature in preferred:
         # A prepared feature is named after its column, "sex_Male" after "sex".
-        own = [j for j, name in enumerate(names) if feature == name or feature.startswith(f"{name}_")]
+        own = [
+            j for j, name in enumerate(names) if feature == name or feature.startswith(f"{name}_")
+        ]
         places += [j for j in own if j not in places]
     places += [j for j in range(len(names)) if j not in places]
     places = places[:_MOST_COLUMNS]
     return [names[j] for j in places], places
 
 
-def _entry(judged: Judged, place: int, shown: Any, places: list[int], labels: list[str]) -> dict[str, Any]:
+def _entry(
+    judged: Judged, place: int, shown: Any, places: list[int], labels: list[str]
+) -> dict[str, Any]:
     best = int(judged.prob[place].argmax())
     number = int(judged.numbers[place])
     row = shown.iloc[number] if hasattr(shown, "iloc") else shown[number]
-    values = row.to_list() if hasattr(row, "to_list") else (list(row.row(0)) if hasattr(row, "row") else list(row))
+    values = (
+        row.to_list()
+        if hasattr(row, "to_list")
+        else (list(row.row(0)) if hasattr(row, "row") else list(row))
+    )
     entry: dict[str, Any] = {
         "row": _number(shown, number),
         "true": labels[int(judged.codes[place])],
@@ -95,9 +110,15 @@ def _entry(judged: Judged, place: int, shown: Any, places: list[int], labels: li
         "values": [_text(values[j]) for j in places],
     }
     if judged.lower is not None and judged.upper is not None:
-        entry |= {"lower": float(judged.lower[place, best]), "upper": float(judged.upper[place, best])}
+        entry |= {
+            "lower": float(judged.lower[place, best]),
+            "upper": float(judged.upper[place, best]),
+        }
     if judged.uncertainty is not None:
-        entry |= {"aleatoric": float(judged.uncertainty[1, place]), "epistemic": float(judged.uncertainty[2, place])}
+        entry |= {
+            "aleatoric": float(judged.uncertainty[1, place]),
+            "epistemic": float(judged.uncertainty[2, place]),
+        }
     return entry
 
 
@@ -107,7 +128,11 @@ def _number(shown: Any, place: int) -> int:
 
 
 def _text(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)) or str(value).strip() in ("", "NaT", "<NA>"):
+    if (
+        value is None
+        or (isinstance(value, float) and np.isnan(value))
+        or str(value).strip() in ("", "NaT", "<NA>")
+    ):
         return "\u2013"
     if isinstance(value, float | np.floating):
         return f"{float(value):.4g}"
@@ -115,7 +140,9 @@ def _text(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
-def uncertainty_sample(judged: Judged, shown: Any, rng: np.random.Generator) -> dict[str, Any] | None:
+def uncertainty_sample(
+    judged: Judged, shown: Any, rng: np.random.Generator
+) -> dict[str, Any] | None:
     """Some rows with both uncertainties, and shares of all; None if the model does not tell them apart."""
     if judged.uncertainty is None:
         return None
@@ -127,7 +154,12 @@ def uncertainty_sample(judged: Judged, shown: Any, rng: np.random.Generator) -> 
     unsure = judged.prob.max(axis=1) < _SURE
     mainly_epistemic = unsure & (epistemic > aleatoric)
     points = [
-        [float(aleatoric[i]), float(epistemic[i]), bool(judged.correct[i]), _number(shown, int(judged.numbers[i]))]
+        [
+            float(aleatoric[i]),
+            float(epistemic[i]),
+            bool(judged.correct[i]),
+            _number(shown, int(judged.numbers[i])),
+        ]
         for i in chosen.tolist()
     ]
     return {

@@ -7,11 +7,14 @@ from .numbers import Verdict
 
 Array = NDArray[np.float64]
 
-# A calibration error below the first is of no consequence to most decisions, above the second of some to all.
+# A calibration error below the first is of no consequence to most decisions, above the second of
+# some to all.
 _SLIGHT, _NOTICEABLE = 0.02, 0.05
 
 
-def calibration_verdict(n_rows: int, error: float, if_calibrated: Array, confidence: float, accuracy: float) -> Verdict:
+def calibration_verdict(
+    n_rows: int, error: float, if_calibrated: Array, confidence: float, accuracy: float
+) -> Verdict:
     """What the calibration error means.
 
     Parameters
@@ -35,9 +38,7 @@ def calibration_verdict(n_rows: int, error: float, if_calibrated: Array, confide
     'good'
     """
     limit = float(np.quantile(if_calibrated, 0.975))
-    by_chance = (
-        f"On {n_rows:,} rows even a perfectly calibrated model shows an error of up to {_points(limit)} by chance"
-    )
+    by_chance = f"On {n_rows:,} rows even a perfectly calibrated model shows an error of up to {_points(limit)} by chance"
     if error <= limit:
         headline = "The probabilities can be taken at their word"
         if limit > _NOTICEABLE:
@@ -45,12 +46,18 @@ def calibration_verdict(n_rows: int, error: float, if_calibrated: Array, confide
         sentences = [f"{by_chance}; this one shows {_points(error)}."]
         return Verdict("good", headline, sentences + [_direction(confidence, accuracy)])
     if error < _SLIGHT:
-        level, headline = "slight", "The probabilities are slightly off, by less than most decisions notice"
+        level, headline = (
+            "slight",
+            "The probabilities are slightly off, by less than most decisions notice",
+        )
     elif error < _NOTICEABLE:
         level, headline = "noticeable", "The probabilities are noticeably off"
     else:
         level, headline = "poor", "The probabilities should not be taken at their word"
-    sentences = [f"Stated confidence and observed accuracy differ by {_points(error)} on average.", f"{by_chance}."]
+    sentences = [
+        f"Stated confidence and observed accuracy differ by {_points(error)} on average.",
+        f"{by_chance}.",
+    ]
     return Verdict(level, headline, sentences + [_direction(confidence, accuracy)])
 
 

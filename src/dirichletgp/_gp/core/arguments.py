@@ -106,14 +106,18 @@ def positive_numbers(name: str, values: Any) -> Array:
     """One or more finite numbers above zero."""
     given = _numbers(values)
     if given.ndim != 1 or len(given) == 0 or not np.all((given > 0) & np.isfinite(given)):
-        raise ValueError(f"{name}={values!r} is not valid; pass a list of finite numbers greater than 0.")
+        raise ValueError(
+            f"{name}={values!r} is not valid; pass a list of finite numbers greater than 0."
+        )
     return given
 
 
 def fraction(name: str, value: Any) -> float:
     """A number strictly between zero and one."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:
-        raise ValueError(f"{name}={value!r} is not valid; pass a number between 0 and 1, such as 0.95.")
+        raise ValueError(
+            f"{name}={value!r} is not valid; pass a number between 0 and 1, such as 0.95."
+        )
     return float(value)
 
 
@@ -128,11 +132,15 @@ def sample_weights(sample_weight: Any, n: int, part: bool = False) -> Array | No
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, but X has {n} rows; pass one weight per row.")
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, but X has {n} rows; pass one weight per row."
+        )
     if not np.all(np.isfinite(weights)):
         raise ValueError("sample_weight holds NaN or infinity; pass finite weights.")
     if np.any(weights < 0):
-        raise ValueError(f"sample_weight holds negative values, such as {weights.min():g}; pass weights of at least 0.")
+        raise ValueError(
+            f"sample_weight holds negative values, such as {weights.min():g}; pass weights of at least 0."
+        )
     if not part and not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row; pass at least one positive weight.")
     return weights
@@ -141,7 +149,8 @@ def sample_weights(sample_weight: Any, n: int, part: bool = False) -> Array | No
 def class_prior(prior: Any, class_weights: Array) -> Array:
     """Class probabilities (C,) from the `class_prior` argument and the total weight of each class.
 
-    A class without rows counts as half the lightest row or class there is: its logarithm must be finite.
+    A class without rows counts as half the lightest row or class there is: its logarithm must be
+    finite.
     """
     n_classes = len(class_weights)
     if isinstance(prior, str):
@@ -168,7 +177,9 @@ def class_factors(class_weight: Any, classes: NDArray[Any], totals: Array) -> Ar
     if isinstance(class_weight, str) and class_weight == "balanced":
         # A class without rows (declared to partial_fit) has nothing to balance yet.
         present = totals > 0
-        return np.where(present, totals.sum() / (present.sum() * np.where(present, totals, 1.0)), 1.0)
+        return np.where(
+            present, totals.sum() / (present.sum() * np.where(present, totals, 1.0)), 1.0
+        )
     if isinstance(class_weight, Mapping):
         unknown = [label for label in class_weight if label not in classes]
         if unknown:

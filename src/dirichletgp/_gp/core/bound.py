@@ -1,19 +1,20 @@
 """The collapsed bound and its derivatives, from class statistics alone.
 
-With L L' = K_mm + jitter, hats for whitened quantities (G^_k = L^-1 G_k L^-T, S^_k = L^-1 S_k), sums over classes
-without an index, u1 = 1/s1, u0 = 1/s0 and d = u1 - u0:
+With L L' = K_mm + jitter, hats for whitened quantities (G^_k = L^-1 G_k L^-T, S^_k = L^-1 S_k),
+sums over classes without an index, u1 = 1/s1, u0 = 1/s0 and d = u1 - u0:
 
     B_c = I + u0 G^ + d G^_c        b_c = u1 r1_c S^_c + u0 r0_c (S^ - S^_c)        beta_c = B_c^-1 b_c
 
-    bound = sum_c -1/2 [ n log 2pi + n_c log s1 + (n - n_c) log s0 + n_c u1 r1_c^2 + (n - n_c) u0 r0_c^2
+    bound = sum_c -1/2 [ n log 2pi + n_c log s1 + (n - n_c) log s0 + n_c u1 r1_c^2 + (n - n_c) u0
+    r0_c^2
                          + log|B_c| - b_c' beta_c + s2 (n_c u1 + (n - n_c) u0) - tr(B_c - I) ]
 
 Its derivatives with respect to G^_k and S^_k are, with P_c = 1/2 (I - B_c^-1 - beta_c beta_c'),
 
     W_k = u0 sum_c P_c + d P_k        v_k = sum_c u0 r0_c beta_c + (u1 r1_k - u0 r0_k) beta_k
 
-A class kept as rows F_c (n_c x M, whitened) is never factored as an M x M matrix. With B_0 = I + u0 G^ = R R',
-F~_c = F_c R^-T and E_c = (I + d F~_c F~_c')^-1 = T^-T T^-1,
+A class kept as rows F_c (n_c x M, whitened) is never factored as an M x M matrix. With B_0 = I + u0
+G^ = R R', F~_c = F_c R^-T and E_c = (I + d F~_c F~_c')^-1 = T^-T T^-1,
 
     B_c^-1 = R^-T (I - d F~_c' E_c F~_c) R^-1      log|B_c| = log|B_0| - log|E_c|      B_c^-1 F_c' = R^-T F~_c' E_c
 """
@@ -52,8 +53,9 @@ Array = NDArray[np.float64]
 class BoundDerivatives:
     """The bound, and what a second pass over the rows needs to know, in the basis of the kernel vectors.
 
-    The derivative with respect to the kernel vector of a row of class k is ``w_i (2 W_k k_i + v_k)``. A class kept as
-    rows shares its W_k with all others but for a low-rank term, which `row_terms` holds row by row.
+    The derivative with respect to the kernel vector of a row of class k is ``w_i (2 W_k k_i +
+    v_k)``. A class kept as rows shares its W_k with all others but for a low-rank term, which
+    `row_terms` holds row by row.
 
     Attributes
     ----------
@@ -140,14 +142,20 @@ class _Solution(NamedTuple):
 
 
 def _solve(
-    statistics: RowStatistics, factor: Array, transform: LabelTransform, prior: Array, workers: Workers
+    statistics: RowStatistics,
+    factor: Array,
+    transform: LabelTransform,
+    prior: Array,
+    workers: Workers,
 ) -> _Solution:
     u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
     r1, r0 = transform.residuals(prior)
     sums = solve_rows(factor, statistics.sums.copy())
     b = (u1 * r1)[:, None] * sums + (u0 * r0)[:, None] * (sums.sum(axis=0) - sums)
 
-    whitened_grams = list(workers.map(lambda gram: whitened(factor, gram), statistics.grams.values()))
+    whitened_grams = list(
+        workers.map(lambda gram: whitened(factor, gram), statistics.grams.values())
+    )
     total = sum(whitened_grams, np.zeros(factor.shape))
     if statistics.rows:
         total += whitened_in_parallel(factor, statistics.pooled, workers.map)
@@ -156,7 +164,9 @@ def _solve(
     def solve_gram_class(k: int, gram: Array) -> _GramClass:
         return _solve_gram_class(base, (u1 - u0) * gram, b[k])
 
-    gram_classes = workers.map(lambda pair: solve_gram_class(*pair), zip(statistics.grams, whitened_grams, strict=True))
+    gram_classes = workers.map(
+        lambda pair: solve_gram_class(*pair), zip(statistics.grams, whitened_grams, strict=True)
+    )
     grams = dict(zip(statistics.grams, gram_classes, strict=True))
     rows: dict[int, _RowClass] = {}
     base_factor = row_factor = np.empty((0, 0))
@@ -167,7 +177,9 @@ def _solve(
         def solve_row_class(k: int) -> _RowClass:
             return _solve_row_class(statistics.rows[k], u1 - u0, base_factor, row_factor, b[k])
 
-        rows = dict(zip(statistics.rows, workers.map(solve_row_class, statistics.rows), strict=True))
+        rows = dict(
+            zip(statistics.rows, workers.map(solve_row_class, statistics.rows), strict=True)
+        )
     parts: dict[int, _GramClass | _RowClass] = {**grams, **rows}
     beta = np.stack([parts[k].beta for k in range(len(b))])
     log_determinants = sum(part.log_determinant for part in parts.values())
@@ -188,21 +200,28 @@ def _derivatives(
     r1, r0 = transform.residuals(prior)
     n_classes, beta, total = len(prior), solution.beta, solution.total
 
-    # sum_c P_c, whitened: I - B_c^-1 must be formed before it is pulled back, or its small part drowns in K_mm^-1.
+    # sum_c P_c, whitened: I - B_c^-1 must be formed before it is pulled back, or its small part
+    # drowns in K_mm^-1.
     p_sum = _plus_identity(-beta.T @ beta, n_classes)
     for part in solution.grams.values():
         p_sum -= part.inverse
     if solution.rows:
         # sum_c B_c^-1 = R^-T (C_rows I - d sum_c F~_c' E_c F~_c) R^-1 over the classes kept as rows
-        pooled = symmetrise(-d * _sum_of_grams([part.half for part in solution.rows.values()], workers))
-        p_sum -= pulled_back_in_parallel(solution.base_factor, _plus_identity(pooled, len(solution.rows)), workers.map)
+        pooled = symmetrise(
+            -d * _sum_of_grams([part.half for part in solution.rows.values()], workers)
+        )
+        p_sum -= pulled_back_in_parallel(
+            solution.base_factor, _plus_identity(pooled, len(solution.rows)), workers.map
+        )
     p_sum *= 0.5
     shared = _plus_identity(2.0 * u0 * p_sum, d)
     through_kernel = p_sum - 0.5 * (n_classes * u0 + d) * total
 
     # Back in the basis of the kernel vectors, X becomes L^-T X L^-1.
     def matrix(k: int) -> Array:
-        return pulled_back(factor, shared - d * (solution.grams[k].inverse + np.outer(beta[k], beta[k])))
+        return pulled_back(
+            factor, shared - d * (solution.grams[k].inverse + np.outer(beta[k], beta[k]))
+        )
 
     matrices = dict(zip(solution.grams, workers.map(matrix, solution.grams), strict=True))
     raw_beta = solve_rows_transposed(factor, beta.copy())
@@ -239,7 +258,9 @@ def _solve_gram_class(base: Array, own: Array, b: Array) -> _GramClass:
     return _GramClass(log_determinant(lower), inverse @ b, inverse)
 
 
-def _solve_row_class(rows: Array, d: float, base_factor: Array, row_factor: Array, b: Array) -> _RowClass:
+def _solve_row_class(
+    rows: Array, d: float, base_factor: Array, row_factor: Array, b: Array
+) -> _RowClass:
     """Factor E_c^-1 = I + d F~_c F~_c', which has the size of the class."""
     rows = solve_rows(row_factor, rows.copy())
     lower = cholesky(_plus_identity(d * (rows @ rows.T)))
@@ -276,10 +297,14 @@ def collapsed_bound(statistics: ClassStatistics, posterior: Posterior) -> float:
     transform, variance = posterior.transform, posterior.variance
     coefficients = posterior.coefficients
     # b' B^-1 b = |R' beta|^2 with B = R R'
-    fit = sum(float(np.square(c @ f).sum()) for c, f in zip(coefficients, posterior.factors, strict=True))
+    fit = sum(
+        float(np.square(c @ f).sum()) for c, f in zip(coefficients, posterior.factors, strict=True)
+    )
     log_determinants = sum(log_determinant(f) for f in posterior.factors)
     trace = float(np.einsum("cmm->", statistics.grams))
-    return _assemble(statistics.counts, transform, posterior.prior, variance, log_determinants - fit, trace)
+    return _assemble(
+        statistics.counts, transform, posterior.prior, variance, log_determinants - fit, trace
+    )
 
 
 def _assemble(

@@ -1,9 +1,10 @@
 """Stationary kernels: the values of a block of rows, and the pull-back of a derivative through them.
 
-Every kernel is variance * profile(r2) with r2 the squared distance after division by the lengthscales. A pull-back
-takes the derivative of a scalar with respect to the kernel matrix and returns its derivative with respect to the
-logarithms of lengthscales and variance and to the inducing points, with thin matrix products only: no array has
-more than two of the dimensions rows, points and features.
+Every kernel is variance * profile(r2) with r2 the squared distance after division by the
+lengthscales. A pull-back takes the derivative of a scalar with respect to the kernel matrix and
+returns its derivative with respect to the logarithms of lengthscales and variance and to the
+inducing points, with thin matrix products only: no array has more than two of the dimensions rows,
+points and features.
 """
 
 from dataclasses import dataclass, replace
@@ -81,7 +82,9 @@ class Kernel:
         values *= self.variance
         return values
 
-    def pull_back(self, rows: Array, points: Array, values: Array, derivative: Array) -> KernelGradient:
+    def pull_back(
+        self, rows: Array, points: Array, values: Array, derivative: Array
+    ) -> KernelGradient:
         """Derivatives with respect to the hyperparameters and the points; `derivative` is overwritten.
 
         Parameters
@@ -126,7 +129,8 @@ class Kernel:
         """Derivative of profile(r2) with respect to r2, for the Matern family."""
         if self.family == "matern12":
             r = np.sqrt(r2)
-            # At r = 0 the slope is infinite, but it only ever multiplies squared differences that are zero there.
+            # At r = 0 the slope is infinite, but it only ever multiplies squared differences that
+            # are zero there.
             return np.where(r > 0, -0.5 * np.exp(-r) / np.where(r > 0, r, 1.0), 0.0)
         if self.family == "matern32":
             return -1.5 * np.exp(-np.sqrt(3.0 * r2))
@@ -153,7 +157,8 @@ def _squared_distances(x: Array, z: Array, family: str) -> Array:
     r2 += z2
     np.maximum(r2, 0.0, out=r2)
     if family == "matern12":
-        # sqrt magnifies rounding near zero (1e-16 becomes 1e-8), so close pairs are computed by differences.
+        # sqrt magnifies rounding near zero (1e-16 becomes 1e-8), so close pairs are computed by
+        # differences.
         i, j = np.nonzero(r2 < 1e-6 * (1.0 + x2[:, None]))
         r2[i, j] = np.square(x[i] - z[j]).sum(axis=1)
     return r2

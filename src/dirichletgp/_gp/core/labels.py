@@ -1,9 +1,9 @@
 """From class labels to regression targets: what a row says in each of the C regressions.
 
-A row is "in" the class of one regression and "out" of all others, so a label transform is four numbers: the target
-and the noise variance of either case. The Dirichlet transform of the paper moves them along one curve with
-alpha_epsilon; the learned transform chooses them freely (only the separation of the targets matters, since a common
-shift of all targets is undone by the centring).
+A row is "in" the class of one regression and "out" of all others, so a label transform is four
+numbers: the target and the noise variance of either case. The Dirichlet transform of the paper
+moves them along one curve with alpha_epsilon; the learned transform chooses them freely (only the
+separation of the targets matters, since a common shift of all targets is undone by the centring).
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,9 @@ class LabelTransform:
         )
 
     @classmethod
-    def from_constants(cls, separation: float, noise_in: float, noise_out: float) -> "LabelTransform":
+    def from_constants(
+        cls, separation: float, noise_in: float, noise_out: float
+    ) -> "LabelTransform":
         """A free transform, with the targets placed symmetrically about zero."""
         return cls(separation / 2, -separation / 2, noise_in, noise_out)
 

@@ -1,7 +1,8 @@
 """Leave-one-out predictions in closed form.
 
-A training row enters regression c as the rank-one term w u k^ k^' with target r (u = u1, r = r1_c in its own class; u0,
-r0_c elsewhere), so Sherman-Morrison removes it. With q = k^' B_c^-1 k^ and h = w u q,
+A training row enters regression c as the rank-one term w u k^ k^' with target r (u = u1, r = r1_c
+in its own class; u0, r0_c elsewhere), so Sherman-Morrison removes it. With q = k^' B_c^-1 k^ and h
+= w u q,
 
     mean without the row = (k^' beta_c - h r) / (1 - h) + mu_c        variance = s2 - k^'k^ + q / (1 - h)
 """

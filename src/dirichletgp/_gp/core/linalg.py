@@ -1,11 +1,12 @@
 """Dense linear algebra that lets other threads run.
 
-SciPy's Python wrappers of BLAS and LAPACK hold the interpreter lock, so two threads calling them take turns.
-SciPy also publishes the same routines as C functions (``scipy.linalg.cython_blas``); called through `ctypes` they
-run side by side. Only the handful of routines that the statistics, the bound and the posterior need are here.
+SciPy's Python wrappers of BLAS and LAPACK hold the interpreter lock, so two threads calling them
+take turns. SciPy also publishes the same routines as C functions (``scipy.linalg.cython_blas``);
+called through `ctypes` they run side by side. Only the handful of routines that the statistics, the
+bound and the posterior need are here.
 
-All matrices are C-contiguous float64. A lower triangle in C order is an upper triangle to Fortran, which is why every
-routine below passes ``"U"``.
+All matrices are C-contiguous float64. A lower triangle in C order is an upper triangle to Fortran,
+which is why every routine below passes ``"U"``.
 """
 
 import ctypes
@@ -66,7 +67,9 @@ _dpotri = _routine(cython_lapack, "dpotri")
 def _check(*matrices: Array) -> None:
     """Refuse what Fortran would misread: these routines see an address, not an array."""
     for matrix in matrices:
-        if not (matrix.flags.c_contiguous and matrix.flags.writeable and matrix.dtype == np.float64):
+        if not (
+            matrix.flags.c_contiguous and matrix.flags.writeable and matrix.dtype == np.float64
+        ):
             raise ValueError("expected a writeable C-contiguous float64 matrix")
 
 
@@ -127,8 +130,9 @@ def solve_columns_transposed(lower: Array, columns: Array) -> Array:
 def whitened(lower: Array, gram: Array) -> Array:
     """``inv(lower) @ gram @ inv(lower).T`` for a symmetric `gram`, as a new symmetric matrix.
 
-    Rounding grows along the second solve. In this order it is small in the lower triangle, which is the one kept; with
-    the other order the gradient of a bound with a nearly singular K_mm was seen off by 15 %.
+    Rounding grows along the second solve. In this order it is small in the lower triangle, which is
+    the one kept; with the other order the gradient of a bound with a nearly singular K_mm was seen
+    off by 15 %.
     """
     return symmetrise(solve_rows(lower, solve_columns(lower, gram.copy())))
 
@@ -148,7 +152,9 @@ def pulled_back_in_parallel(lower: Array, matrix: Array, mapper: Mapper) -> Arra
     return _both_sides(solve_rows_transposed, lower, matrix, mapper)
 
 
-def _both_sides(solve: Callable[[Array, Array], Array], lower: Array, matrix: Array, mapper: Mapper) -> Array:
+def _both_sides(
+    solve: Callable[[Array, Array], Array], lower: Array, matrix: Array, mapper: Mapper
+) -> Array:
     starts = range(0, len(matrix), _SLICE)
     half = matrix.copy()
     list(mapper(lambda i: solve(lower, half[i : i + _SLICE]), starts))

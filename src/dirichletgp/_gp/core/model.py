@@ -75,7 +75,9 @@ class Model:
             self.__dict__["posterior"] = self._solve(self.transform, workers)
 
     def _solve(self, transform: LabelTransform, workers: Workers) -> Posterior:
-        return Posterior.from_statistics(self.statistics, self.kernel.variance, transform, self.prior, workers)
+        return Posterior.from_statistics(
+            self.statistics, self.kernel.variance, transform, self.prior, workers
+        )
 
     def latent(self, rows: Array) -> tuple[Array, Array]:
         """Latent mean and variance (n, C) of scaled rows (n, D): the third function that touches rows."""
@@ -83,7 +85,11 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what can be derived, with symmetric matrices stored by their lower triangles."""
-        state = {name: value for name, value in vars(self).items() if name not in ("basis", "posterior", "bound")}
+        state = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("basis", "posterior", "bound")
+        }
         statistics = state.pop("statistics")
         state["statistics"] = (statistics.counts, statistics.sums, packed_grams(statistics.grams))
         return state

@@ -4,10 +4,11 @@ For each class k, over its rows with weights w_i and kernel vectors k_i = k(Z, x
 
     n_k = sum w_i        S_k = sum w_i k_i        G_k = sum w_i k_i k_i'
 
-They are additive, so rows can be added and taken away in any grouping. Once kernel and inducing points are fixed, the
-vectors are whitened (k_i becomes L^-1 k_i with L L' = K_mm + jitter) before they are summed: whitening a finished Gram
-loses positive definiteness once n / jitter nears 1 / eps. During training the kernel changes with every evaluation, the
-row counts are moderate, and the cheaper order is taken (`RowStatistics`).
+They are additive, so rows can be added and taken away in any grouping. Once kernel and inducing
+points are fixed, the vectors are whitened (k_i becomes L^-1 k_i with L L' = K_mm + jitter) before
+they are summed: whitening a finished Gram loses positive definiteness once n / jitter nears 1 /
+eps. During training the kernel changes with every evaluation, the row counts are moderate, and the
+cheaper order is taken (`RowStatistics`).
 """
 
 from collections.abc import Callable, Sequence
@@ -46,8 +47,8 @@ class ClassStatistics:
     ) -> "ClassStatistics":
         """One pass over the rows; `features` maps scaled rows (m, D) to their vectors (m, M).
 
-        `gram_of` names the Gram that each class adds to; by default every class has its own. The rows are added to
-        `total`, in place, if it is given.
+        `gram_of` names the Gram that each class adds to; by default every class has its own. The
+        rows are added to `total`, in place, if it is given.
         """
         gram_of = range(rows.n_classes) if gram_of is None else gram_of
         total = cls.empty(rows.n_classes, n_points, max(gram_of) + 1) if total is None else total
@@ -77,10 +78,14 @@ class ClassStatistics:
         )
 
     def __add__(self, other: "ClassStatistics") -> "ClassStatistics":
-        return ClassStatistics(self.counts + other.counts, self.sums + other.sums, self.grams + other.grams)
+        return ClassStatistics(
+            self.counts + other.counts, self.sums + other.sums, self.grams + other.grams
+        )
 
     def __sub__(self, other: "ClassStatistics") -> "ClassStatistics":
-        return ClassStatistics(self.counts - other.counts, self.sums - other.sums, self.grams - other.grams)
+        return ClassStatistics(
+            self.counts - other.counts, self.sums - other.sums, self.grams - other.grams
+        )
 
     def times(self, factor: float) -> "ClassStatistics":
         """The statistics with the weight of every row multiplied."""
@@ -113,8 +118,8 @@ def add_block(vectors: Array, weights: Array | None, total: Array, gram: Array) 
 class RowStatistics:
     """Class statistics before whitening, with small classes kept as rows.
 
-    A class with fewer rows than there are inducing points has a Gram of low rank; its rows are kept instead
-    (never more than C M rows in all) and the Grams of all such classes are pooled into one.
+    A class with fewer rows than there are inducing points has a Gram of low rank; its rows are kept
+    instead (never more than C M rows in all) and the Grams of all such classes are pooled into one.
 
     Attributes
     ----------
@@ -135,7 +140,9 @@ class RowStatistics:
     pooled: Array
 
     @classmethod
-    def accumulate(cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers) -> "RowStatistics":
+    def accumulate(
+        cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers
+    ) -> "RowStatistics":
         """One pass over the rows; `features` maps scaled rows (m, D) to their kernel vectors (m, M)."""
         sizes = rows.class_sizes
         kept = {k: np.empty((size, n_points)) for k, size in enumerate(sizes) if size < n_points}

@@ -1,7 +1,7 @@
 """Threads over blocks and classes, one BLAS thread each.
 
-Work is split in a way that never depends on the number of threads, and results are taken in order, so the same input
-gives the same sums whatever `n_jobs` is.
+Work is split in a way that never depends on the number of threads, and results are taken in order,
+so the same input gives the same sums whatever `n_jobs` is.
 """
 
 import os
@@ -29,7 +29,8 @@ def _controller() -> ThreadpoolController:
 class _OneBlasThread:
     """Holds BLAS to one thread while any pool is open.
 
-    The limit belongs to the process: the first pool to open sets it, the last one to close takes it back.
+    The limit belongs to the process: the first pool to open sets it, the last one to close takes it
+    back.
     """
 
     def __init__(self) -> None:
@@ -54,15 +55,19 @@ _one_blas_thread = _OneBlasThread()
 def effective_threads(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` asks for.
 
-    None means as many as BLAS would use by itself, which honours ``OMP_NUM_THREADS``, `threadpoolctl` and the limits
-    that joblib sets inside its worker processes; -1 means all cores.
+    None means as many as BLAS would use by itself, which honours ``OMP_NUM_THREADS``,
+    `threadpoolctl` and the limits that joblib sets inside its worker processes; -1 means all cores.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if n_jobs is None:
         libraries = _controller().select(user_api="blas").info()
         return min(cores, max((library["num_threads"] for library in libraries), default=cores))
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs!r} is not valid; pass None, a number of threads, or -1 for all cores.")
+        raise ValueError(
+            f"n_jobs={n_jobs!r} is not valid; pass None, a number of threads, or -1 for all cores."
+        )
     if n_jobs < 0:
         return max(1, cores + 1 + int(n_jobs))
     return int(n_jobs)

@@ -1,8 +1,8 @@
 """Where rows that need not fit into memory come from: files, tables, memory maps, blocks, read a chunk at a time.
 
-A source can be read any number of times, always in the same order. Its rows are regrouped into chunks whose size
-depends on the number of features alone, so that sums do not depend on how a file happens to be cut. A chunk is read
-while the one before it is computed.
+A source can be read any number of times, always in the same order. Its rows are regrouped into
+chunks whose size depends on the number of features alone, so that sums do not depend on how a file
+happens to be cut. A chunk is read while the one before it is computed.
 """
 
 import os
@@ -58,7 +58,9 @@ def row_source(X: Any, y: Any, sample_weight: Any, columns: Any) -> RowSource | 
 
         return ArrowSource(X, y, sample_weight, columns)
     if columns is not None:
-        raise ValueError("columns chooses columns of files and Arrow tables; pass X with the columns you want.")
+        raise ValueError(
+            "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+        )
     if isinstance(X, np.memmap):
         return ArraySource(X, y, sample_weight)
     if y is None and sample_weight is None and not hasattr(X, "dask") and _is_blocks(X):
@@ -67,7 +69,11 @@ def row_source(X: Any, y: Any, sample_weight: Any, columns: Any) -> RowSource | 
 
 
 def _is_list_of_paths(X: Any) -> bool:
-    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(x, str | os.PathLike) for x in X)
+    return (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and all(isinstance(x, str | os.PathLike) for x in X)
+    )
 
 
 def _is_arrow(X: Any) -> bool:
@@ -83,14 +89,20 @@ def _is_blocks(X: Any) -> bool:
 class ArraySource:
     """Rows of arrays or memory maps X (n, D) and y (n,)."""
 
-    def __init__(self, X: NDArray[Any], y: Any, sample_weight: Any, feature_names: list[str] | None = None):
+    def __init__(
+        self, X: NDArray[Any], y: Any, sample_weight: Any, feature_names: list[str] | None = None
+    ):
         if X.ndim != 2:
             raise ValueError(f"X has {X.ndim} dimensions; pass an array of shape (n, n_features).")
         if y is None:
-            raise ValueError("DirichletGPClassifier requires y to be passed, but the target y is None.")
+            raise ValueError(
+                "DirichletGPClassifier requires y to be passed, but the target y is None."
+            )
         self.X, self.labels = X, column_or_1d(y)
         if len(self.labels) != len(X):
-            raise ValueError(f"X has {len(X)} rows, but y has {len(self.labels)} labels; pass one label per row.")
+            raise ValueError(
+                f"X has {len(X)} rows, but y has {len(self.labels)} labels; pass one label per row."
+            )
         self.weights = sample_weights(sample_weight, len(X))
         self.n_rows: int | None = len(X)
         self.feature_names = feature_names
@@ -101,7 +113,9 @@ class ArraySource:
         for start in range(0, len(self.X), size):
             part = slice(start, start + size)
             # A copy, so that pages of a memory map are not held, and cannot change.
-            X = checked_finite(np.array(self.X[part], dtype=_float_type(self.X.dtype)), self.feature_names)
+            X = checked_finite(
+                np.array(self.X[part], dtype=_float_type(self.X.dtype)), self.feature_names
+            )
             yield Chunk(X, self.labels[part], None if self.weights is None else self.weights[part])
 
 
@@ -119,20 +133,30 @@ class BlockSource:
         self.iterable = iterable
         first = next(iter(iterable), None)
         if first is None:
-            raise ValueError("X has no blocks; pass an iterable of (X, y) blocks with at least one row.")
+            raise ValueError(
+                "X has no blocks; pass an iterable of (X, y) blocks with at least one row."
+            )
         names = list(getattr(first[0], "columns", []))
-        self.feature_names = names if names and all(isinstance(name, str) for name in names) else None
+        self.feature_names = (
+            names if names and all(isinstance(name, str) for name in names) else None
+        )
 
     def blocks(self) -> Iterator[Chunk]:
         """The blocks."""
         for i, block in enumerate(self.iterable):
             if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-                raise TypeError(f"block {i} is a {type(block).__name__}; pass tuples (X, y) or (X, y, sample_weight).")
+                raise TypeError(
+                    f"block {i} is a {type(block).__name__}; pass tuples (X, y) or (X, y, sample_weight)."
+                )
             X = check_array(block[0], dtype=[np.float64, np.float32], input_name=f"X of block {i}")
             labels = column_or_1d(block[1])
             if len(labels) != len(X):
-                raise ValueError(f"block {i} has {len(X)} rows, but {len(labels)} labels; pass one label per row.")
-            yield Chunk(X, labels, sample_weights(block[2], len(X), part=True) if len(block) == 3 else None)
+                raise ValueError(
+                    f"block {i} has {len(X)} rows, but {len(labels)} labels; pass one label per row."
+                )
+            yield Chunk(
+                X, labels, sample_weights(block[2], len(X), part=True) if len(block) == 3 else None
+            )
 
 
 def chunk_rows(n_features: int) -> int:
@@ -153,7 +177,9 @@ def _regrouped(blocks: Iterator[Chunk]) -> Iterator[Chunk]:
         if n_features is None:
             n_features, size = block.X.shape[1], chunk_rows(block.X.shape[1])
         if block.X.shape[1] != n_features:
-            raise ValueError(f"a block has {block.X.shape[1]} columns, but the first one has {n_features}.")
+            raise ValueError(
+                f"a block has {block.X.shape[1]} columns, but the first one has {n_features}."
+            )
         while n + len(block.labels) >= size:
             yield _joined([*kept, _part(block, slice(0, size - n))])
             block, kept, n = _part(block, slice(size - n, None)), [], 0
@@ -171,7 +197,9 @@ def _without_zeros(block: Chunk) -> Chunk:
 
 
 def _part(block: Chunk, rows: Any) -> Chunk:
-    return Chunk(block.X[rows], block.labels[rows], None if block.weights is None else block.weights[rows])
+    return Chunk(
+        block.X[rows], block.labels[rows], None if block.weights is None else block.weights[rows]
+    )
 
 
 def _joined(blocks: list[Chunk]) -> Chunk:
@@ -179,8 +207,12 @@ def _joined(blocks: list[Chunk]) -> Chunk:
         return blocks[0]
     weights = None
     if any(block.weights is not None for block in blocks):
-        weights = np.concatenate([np.ones(len(b.labels)) if b.weights is None else b.weights for b in blocks])
-    return Chunk(np.concatenate([b.X for b in blocks]), np.concatenate([b.labels for b in blocks]), weights)
+        weights = np.concatenate(
+            [np.ones(len(b.labels)) if b.weights is None else b.weights for b in blocks]
+        )
+    return Chunk(
+        np.concatenate([b.X for b in blocks]), np.concatenate([b.labels for b in blocks]), weights
+    )
 
 
 def _skipped(parts: Iterator[Chunk], start: int) -> Iterator[Chunk]:
@@ -244,5 +276,7 @@ def checked_finite(X: NDArray[Any], names: list[str] | None) -> NDArray[Any]:
     bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
     if len(bad):
         column = repr(names[bad[0]]) if names else bad[0]
-        raise ValueError(f"X contains NaN or infinity, first in column {column}; fill or drop those rows first.")
+        raise ValueError(
+            f"X contains NaN or infinity, first in column {column}; fill or drop those rows first."
+        )
     return X

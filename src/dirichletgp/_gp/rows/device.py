@@ -1,6 +1,7 @@
 """An array library that follows the array API standard, and the device its arrays live on.
 
-Kernels and scalers as they are in `_kernels` and `_scaling`, written once more in the words of the standard.
+Kernels and scalers as they are in `_kernels` and `_scaling`, written once more in the words of the
+standard.
 """
 
 from importlib.util import find_spec
@@ -62,9 +63,13 @@ class Device:
 
     def kernel_values(self, kernel: Kernel, rows: Tensor, points: Tensor) -> Tensor:
         """`Kernel.values` on the device."""
-        return kernel.variance * self._profile(kernel.family, self._squared_distances(kernel, rows, points))
+        return kernel.variance * self._profile(
+            kernel.family, self._squared_distances(kernel, rows, points)
+        )
 
-    def pull_back(self, kernel: Kernel, rows: Tensor, points: Tensor, values: Tensor, derivative: Tensor) -> Any:
+    def pull_back(
+        self, kernel: Kernel, rows: Tensor, points: Tensor, values: Tensor, derivative: Tensor
+    ) -> Any:
         """`Kernel.pull_back` on the device; the gradient is on the host."""
         xp = self.xp
         x, z = self._scaled(kernel, rows, points)
@@ -72,10 +77,15 @@ class Device:
         slope = self._slope(kernel.family, self._squared_distances(kernel, rows, points))
         a = kernel.variance * derivative * slope
         ax, column_sums, row_sums = a.T @ x, xp.sum(a, axis=0), xp.sum(a, axis=1)
-        from_rows, from_points = row_sums @ (x * x), column_sums @ (z * z) - 2.0 * xp.sum(z * ax, axis=0)
+        from_rows, from_points = (
+            row_sums @ (x * x),
+            column_sums @ (z * z) - 2.0 * xp.sum(z * ax, axis=0),
+        )
         of_points = 2.0 * (column_sums[:, None] * z - ax)
         return KernelGradient(
-            -2.0 * self.back(from_rows + from_points), log_variance, self.back(of_points) / kernel.lengthscale
+            -2.0 * self.back(from_rows + from_points),
+            log_variance,
+            self.back(of_points) / kernel.lengthscale,
         )
 
     def _scaled(self, kernel: Kernel, rows: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,7 +127,10 @@ class Device:
         if isinstance(scaler, NormalScores):
             columns = zip(scaler.knots_, scaler.scores_, scaler.widths_, strict=True)
             # A sum is a column of its own in memory, which a search in it wants.
-            return self.xp.stack([self._scores(rows[:, j] + 0.0, *column) for j, column in enumerate(columns)], axis=1)
+            return self.xp.stack(
+                [self._scores(rows[:, j] + 0.0, *column) for j, column in enumerate(columns)],
+                axis=1,
+            )
         if type(scaler) is StandardScaler:
             return (rows - self.there(scaler.mean_)) / self.there(scaler.scale_)
         if type(scaler) is MinMaxScaler:
@@ -150,7 +163,9 @@ def checked_device(X: Tensor, n_features: int | None = None) -> Device:
     device = Device(X)
     if X.ndim != 2 or (n_features is not None and X.shape[1] != n_features):
         expected = "n_features" if n_features is None else n_features
-        raise ValueError(f"X has the shape {tuple(X.shape)}; pass a tensor of shape (n, {expected}).")
+        raise ValueError(
+            f"X has the shape {tuple(X.shape)}; pass a tensor of shape (n, {expected})."
+        )
     if not bool(device.xp.all(device.xp.isfinite(X))):
         raise ValueError("X contains NaN or infinity; fill or drop those rows first.")
     return device

@@ -42,9 +42,15 @@ class ArrowSource:
         self.dataset = _dataset(where)
         schema = self.dataset.schema
         self.label = _column("y", label, schema, "the label column")
-        self.weight = None if weight is None else _column("sample_weight", weight, schema, "the column of weights")
+        self.weight = (
+            None
+            if weight is None
+            else _column("sample_weight", weight, schema, "the column of weights")
+        )
         self.feature_names: list[str] | None = self._features(columns)
-        self.n_rows: int | None = self.dataset.count_rows() if _is_cheap_to_count(self.dataset) else None
+        self.n_rows: int | None = (
+            self.dataset.count_rows() if _is_cheap_to_count(self.dataset) else None
+        )
 
     def _features(self, columns: Any) -> list[str]:
         schema, others = self.dataset.schema, {self.label, self.weight}
@@ -53,7 +59,9 @@ class ArrowSource:
         else:
             names = [_column("columns", name, schema, "a column") for name in columns]
             if others & set(names):
-                raise ValueError(f"columns={names} holds the labels {self.label!r} or the weights; name features only.")
+                raise ValueError(
+                    f"columns={names} holds the labels {self.label!r} or the weights; name features only."
+                )
         wrong = [name for name in names if not _is_number(schema.field(name).type)]
         if wrong:
             raise ValueError(
@@ -61,7 +69,9 @@ class ArrowSource:
                 "columns to use in columns."
             )
         if not names:
-            raise ValueError("there are no columns besides labels and weights; the model needs features.")
+            raise ValueError(
+                "there are no columns besides labels and weights; the model needs features."
+            )
         return names
 
     def blocks(self) -> Iterator[Chunk]:
@@ -89,7 +99,9 @@ class ArrowSource:
             X[:, j] = columns[name].to_numpy(zero_copy_only=False)
         weights = None
         if self.weight is not None:
-            weights = sample_weights(columns[self.weight].to_numpy(zero_copy_only=False), len(X), part=True)
+            weights = sample_weights(
+                columns[self.weight].to_numpy(zero_copy_only=False), len(X), part=True
+            )
         return Chunk(checked_finite(X, names), _labels(columns[self.label]), weights)
 
 
@@ -98,11 +110,15 @@ def _dataset(where: Any) -> Any:
         import pyarrow
         import pyarrow.dataset as arrow
     except ImportError as error:
-        raise ImportError("reading files needs pyarrow; install it with: pip install pyarrow") from error
+        raise ImportError(
+            "reading files needs pyarrow; install it with: pip install pyarrow"
+        ) from error
     if isinstance(where, arrow.Dataset):
         return where
     if isinstance(where, pyarrow.Table | pyarrow.RecordBatch):
-        return arrow.dataset(where if isinstance(where, pyarrow.Table) else pyarrow.Table.from_batches([where]))
+        return arrow.dataset(
+            where if isinstance(where, pyarrow.Table) else pyarrow.Table.from_batches([where])
+        )
     if not isinstance(where, str | os.PathLike | list | tuple):
         raise TypeError(
             f"X is a {type(where).__module__}.{type(where).__name__}, which cannot be read twice; "
@@ -111,7 +127,9 @@ def _dataset(where: Any) -> Any:
     paths = _paths(where)
     kinds = {_format(path) for path in paths}
     if len(kinds) > 1:
-        raise ValueError(f"X names files of several formats ({sorted(kinds)}); pass files of one format.")
+        raise ValueError(
+            f"X names files of several formats ({sorted(kinds)}); pass files of one format."
+        )
     kind = kinds.pop()
     if kind == "tsv":
         from pyarrow.csv import ParseOptions
@@ -134,7 +152,9 @@ def _paths(where: Any) -> list[str]:
         name = os.path.expanduser(os.fspath(pattern))
         found = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
         if not found:
-            raise FileNotFoundError(f"X={os.fspath(pattern)!r}: there is no such file, and no file matches it.")
+            raise FileNotFoundError(
+                f"X={os.fspath(pattern)!r}: there is no such file, and no file matches it."
+            )
         paths += found
     return paths
 
@@ -145,7 +165,9 @@ def _format(path: str) -> str:
     suffixes = [s.lower() for s in Path(path).suffixes[-2:]]
     kind = _FORMATS.get("".join(suffixes)) or _FORMATS.get(suffixes[-1] if suffixes else "")
     if kind is None:
-        raise ValueError(f"X={path!r} ends in none of {sorted(_FORMATS)}; rename it, or pass a pyarrow Dataset.")
+        raise ValueError(
+            f"X={path!r} ends in none of {sorted(_FORMATS)}; rename it, or pass a pyarrow Dataset."
+        )
     return kind
 
 
@@ -156,7 +178,11 @@ def _column(argument: str, name: Any, schema: Any, what: str) -> str:
             f"{what}, one of {schema.names[:20]}."
         )
     if schema.names.count(name) != 1:
-        missing = "there is no such column" if name not in schema.names else "there are several such columns"
+        missing = (
+            "there is no such column"
+            if name not in schema.names
+            else "there are several such columns"
+        )
         raise ValueError(f"{argument}={name!r}: {missing}; the columns are {schema.names[:20]}.")
     return name
 
@@ -164,7 +190,12 @@ def _column(argument: str, name: Any, schema: Any, what: str) -> str:
 def _is_number(kind: Any) -> bool:
     from pyarrow import types
 
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+    )
 
 
 def _is_cheap_to_count(dataset: Any) -> bool:
@@ -173,7 +204,9 @@ def _is_cheap_to_count(dataset: Any) -> bool:
 
 def _without_nulls(name: str, column: Any) -> Any:
     if column.null_count:
-        raise ValueError(f"column {name!r} holds missing values; fill them or drop those rows first.")
+        raise ValueError(
+            f"column {name!r} holds missing values; fill them or drop those rows first."
+        )
     return column
 
 
@@ -188,5 +221,7 @@ def _labels(column: Any) -> NDArray[Any]:
         return np.asarray(column.to_numpy(zero_copy_only=False))
     if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
         coded = column.dictionary_encode()
-        return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[coded.indices.to_numpy(zero_copy_only=False)]
+        return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[
+            coded.indices.to_numpy(zero_copy_only=False)
+        ]
     raise ValueError(f"the label column holds {kind}; use integers, booleans or strings.")

@@ -40,7 +40,9 @@ class Labelling:
         """A chunk as labelled rows, scaled as they are read."""
         codes = np.minimum(np.searchsorted(self.classes, chunk.labels), len(self.classes) - 1)
         if not np.array_equal(self.classes[codes], chunk.labels):
-            raise ValueError("X changed while it was read: there are labels that were not there at first.")
+            raise ValueError(
+                "X changed while it was read: there are labels that were not there at first."
+            )
         weights = chunk.weights
         if self.factors is not None:
             weights = self.factors[codes] if weights is None else self.factors[codes] * weights
@@ -65,11 +67,15 @@ class FullPass:
         self.progress.begin_rows(done, self.n_rows)
         with closing(chunks(self.source, done)) as parts:
             for chunk in parts:
-                ClassStatistics.accumulate(self.labelling.rows(chunk), basis.vectors, n_points, workers, total=total)
+                ClassStatistics.accumulate(
+                    self.labelling.rows(chunk), basis.vectors, n_points, workers, total=total
+                )
                 done += len(chunk.labels)
                 self.progress.rows(done)
                 if self.checkpoint is not None:
                     self.checkpoint.keep_statistics(total, done)
         if done != self.n_rows:
-            raise ValueError(f"X changed while it was read: it had {self.n_rows} rows at first, then {done}.")
+            raise ValueError(
+                f"X changed while it was read: it had {self.n_rows} rows at first, then {done}."
+            )
         return total

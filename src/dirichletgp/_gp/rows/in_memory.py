@@ -1,6 +1,7 @@
 """Where rows come from: runs of rows of one class, scaled and ready for the kernel.
 
-The class statistics are kept per class, so a run holds rows of a single class and costs one symmetric product.
+The class statistics are kept per class, so a run holds rows of a single class and costs one
+symmetric product.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
-# Runs are the unit of work of a thread. Their size depends on the data alone, never on the number of threads.
+# Runs are the unit of work of a thread. Their size depends on the data alone, never on the number
+# of threads.
 _SMALLEST_RUN, _LARGEST_RUN, _RUNS = 1_024, 16_384, 32
 # A multiple of the heights of all common micro-kernels (4, 6, 8, 12, 16, 24, 48 rows).
 _BLAS_TILE = 96
@@ -35,7 +37,8 @@ def block_size(n_points: int) -> int:
 def prediction_block_size(n_points: int) -> int:
     """Rows per block in predictions: always the same for a model, and a multiple of the tiles BLAS works in.
 
-    With blocks of one size, the last one padded, the bits of a row's prediction do not depend on the rows around it.
+    With blocks of one size, the last one padded, the bits of a row's prediction do not depend on
+    the rows around it.
     """
     return max(1, block_size(n_points) // _BLAS_TILE) * _BLAS_TILE
 
@@ -104,7 +107,11 @@ class ArrayRows:
         """All rows in their own order, whatever their class: scaled rows (m, D), codes (m,) and weights (m,)."""
         for start in range(0, len(self), size):
             place = np.arange(start, min(start + size, len(self)))
-            yield self._scaled(place), self.codes[place], None if self.weights is None else self.weights[place]
+            yield (
+                self._scaled(place),
+                self.codes[place],
+                None if self.weights is None else self.weights[place],
+            )
 
     def _scaled(self, positions: Integers) -> Array:
         rows = np.asarray(self.X[positions], dtype=np.float64)
@@ -113,7 +120,9 @@ class ArrayRows:
     def part(self, positions: Integers) -> "ArrayRows":
         """The rows at some positions, not scaled yet."""
         weights = None if self.weights is None else self.weights[positions]
-        return ArrayRows(self.X[positions], self.codes[positions], weights, self.n_classes, self.scale)
+        return ArrayRows(
+            self.X[positions], self.codes[positions], weights, self.n_classes, self.scale
+        )
 
     def take(self, positions: Integers) -> "ArrayRows":
         """The rows at some positions, scaled now and kept in memory."""
@@ -136,7 +145,8 @@ class ArrayRows:
     def identities(self) -> Integers:
         """A number for each row, the same for identical rows of a class, in the order of `merged`.
 
-        With very many rows every row has its own: comparing them would take memory that grows with the rows.
+        With very many rows every row has its own: comparing them would take memory that grows with
+        the rows.
         """
         if len(self) > _COMPARED_ROWS:
             return np.arange(len(self))

@@ -1,8 +1,8 @@
 """Rows on a Dask cluster: every chunk is surveyed and summed up where it lies, results are added in a tree.
 
-What travels is a sample of the rows once, the model's basis to the workers, and class statistics between them; with a
-kernel learned from all rows, also derivatives and gradients. Chunks are independent: a worker that is lost costs its
-chunks, which Dask computes again elsewhere.
+What travels is a sample of the rows once, the model's basis to the workers, and class statistics
+between them; with a kernel learned from all rows, also derivatives and gradients. Chunks are
+independent: a worker that is lost costs its chunks, which Dask computes again elsewhere.
 """
 
 from collections.abc import Callable
@@ -46,9 +46,13 @@ class DaskRows:
 
     def __init__(self, X: Any, y: Any, sample_weight: Any):
         if not is_dask(y) or not (sample_weight is None or is_dask(sample_weight)):
-            raise TypeError("with X on Dask, y and sample_weight must be Dask collections too, with the same chunks.")
+            raise TypeError(
+                "with X on Dask, y and sample_weight must be Dask collections too, with the same chunks."
+            )
         names = list(getattr(X, "columns", []))
-        self.feature_names = names if names and all(isinstance(name, str) for name in names) else None
+        self.feature_names = (
+            names if names and all(isinstance(name, str) for name in names) else None
+        )
         self.n_features = int(X.shape[1])
         columns = [_parts(X, "X"), _parts(y, "y")]
         if sample_weight is not None:
@@ -60,7 +64,8 @@ class DaskRows:
             )
         from dask import delayed
 
-        # pure: the same chunk has the same name, so what a worker has already read is not read again.
+        # pure: the same chunk has the same name, so what a worker has already read is not read
+        # again.
         chunk = delayed(_chunk, pure=True)
         self.chunks = [chunk(self.feature_names, *parts) for parts in zip(*columns, strict=True)]
 
@@ -72,12 +77,16 @@ class DaskRows:
         parts = [of_chunk(chunk, size, (seed, i)) for i, chunk in enumerate(self.chunks)]
         found: Survey | None = _tree(parts, delayed(_joined_surveys, pure=True), size).compute()
         if found is None:
-            raise ValueError("X has no rows with a positive weight; pass rows of at least two classes.")
+            raise ValueError(
+                "X has no rows with a positive weight; pass rows of at least two classes."
+            )
         return found
 
     def statistics(self, basis: Basis, labelling: Labelling) -> ClassStatistics:
         """The class statistics of all rows."""
-        total: ClassStatistics = self.summed(_statistics_of_chunk, _sum, labelling, basis.vectors, len(basis.points))
+        total: ClassStatistics = self.summed(
+            _statistics_of_chunk, _sum, labelling, basis.vectors, len(basis.points)
+        )
         return total
 
     def summed(self, function: Callable[..., Any], join: Callable[..., Any], *task: Any) -> Any:
@@ -105,9 +114,13 @@ class DaskObjective(DirichletObjective):
     def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
         """The first pass: every class has a Gram, since rows do not travel."""
         values = partial(_kernel_values, kernel, points)
-        total = self.collection.summed(_statistics_of_chunk, _sum, self.labelling, values, len(points))
+        total = self.collection.summed(
+            _statistics_of_chunk, _sum, self.labelling, values, len(points)
+        )
         grams = dict(enumerate(total.grams))
-        return RowStatistics(total.counts, total.sums, grams, {}, np.zeros((len(points), len(points))))
+        return RowStatistics(
+            total.counts, total.sums, grams, {}, np.zeros((len(points), len(points)))
+        )
 
     def gradient(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
         """The second pass."""
@@ -132,8 +145,14 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     rows = rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
     labels = np.asarray(y).reshape(-1)
     if len(labels) != len(rows):
-        raise ValueError(f"a chunk of X has {len(rows)} rows, but its chunk of y has {len(labels)}; chunk them alike.")
-    weights = None if sample_weight is None else sample_weights(np.asarray(sample_weight), len(rows), part=True)
+        raise ValueError(
+            f"a chunk of X has {len(rows)} rows, but its chunk of y has {len(labels)}; chunk them alike."
+        )
+    weights = (
+        None
+        if sample_weight is None
+        else sample_weights(np.asarray(sample_weight), len(rows), part=True)
+    )
     if weights is not None and not np.all(weights > 0):
         kept = weights > 0
         rows, labels, weights = rows[kept], labels[kept], weights[kept]
@@ -149,7 +168,9 @@ def _joined_surveys(parts: list[Survey | None], size: int) -> Survey | None:
     return Survey.joined(surveys, size) if surveys else None
 
 
-def _statistics_of_chunk(task: tuple[Labelling, Callable[[Array], Array], int], chunk: Chunk) -> ClassStatistics:
+def _statistics_of_chunk(
+    task: tuple[Labelling, Callable[[Array], Array], int], chunk: Chunk
+) -> ClassStatistics:
     labelling, features, n_points = task
     # Dask runs as many tasks as a worker has cores: one thread each.
     with Workers(1) as workers:
@@ -160,7 +181,9 @@ def _kernel_values(kernel: Kernel, points: Array, rows: Array) -> Array:
     return kernel.values(rows, points)
 
 
-def _gradient_of_chunk(task: tuple[Labelling, BoundDerivatives, Kernel, Array], chunk: Chunk) -> KernelGradient:
+def _gradient_of_chunk(
+    task: tuple[Labelling, BoundDerivatives, Kernel, Array], chunk: Chunk
+) -> KernelGradient:
     labelling, bound, kernel, points = task
     with Workers(1) as workers:
         return gradient_of_rows(bound, labelling.rows(chunk), kernel, points, workers)
@@ -188,7 +211,9 @@ def _tree(parts: list[Any], join: Callable[..., Any], *arguments: Any) -> Any:
     return parts[0]
 
 
-def lazily(predict: Callable[[Any], NDArray[Any]], X: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+def lazily(
+    predict: Callable[[Any], NDArray[Any]], X: Any, shape: tuple[int, ...], dtype: Any = np.float64
+) -> Any:
     """A Dask array of predictions for the rows of X, computed chunk by chunk when it is asked for.
 
     `predict` maps rows (m, D) to an array (m, *shape).
@@ -200,4 +225,6 @@ def lazily(predict: Callable[[Any], NDArray[Any]], X: Any, shape: tuple[int, ...
     # The number of rows in a partition of a dataframe is not known before it is read.
     sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
     parts = zip(_parts(X, "X"), sizes, strict=True)
-    return da.concatenate([da.from_delayed(of_chunk(part), (n, *shape), dtype=dtype) for part, n in parts])
+    return da.concatenate(
+        [da.from_delayed(of_chunk(part), (n, *shape), dtype=dtype) for part, n in parts]
+    )

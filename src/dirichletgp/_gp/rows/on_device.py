@@ -1,8 +1,8 @@
 """The block functions on arrays of another library (PyTorch, on whatever device), through the array API standard.
 
-Rows stay where they are. What has the size of the rows is computed there, in float64 and in large blocks: kernel
-vectors, their sums, the pull-back of a derivative, latent means and variances. What has the size of the inducing points
-comes back to the host, where everything else takes place.
+Rows stay where they are. What has the size of the rows is computed there, in float64 and in large
+blocks: kernel vectors, their sums, the pull-back of a derivative, latent means and variances. What
+has the size of the inducing points comes back to the host, where everything else takes place.
 """
 
 from dataclasses import dataclass
@@ -60,7 +60,11 @@ class TensorRows:
         positions = self._of_class[code]
         for place in row_slices(len(positions), _BLOCK_ROWS):
             rows = self.device.xp.take(self.X, self.device.indices(positions[place]), axis=0)
-            rows = self.device.floats(rows) if self.scaler is None else self.device.scaled_rows(self.scaler, rows)
+            rows = (
+                self.device.floats(rows)
+                if self.scaler is None
+                else self.device.scaled_rows(self.scaler, rows)
+            )
             weights = None
             if self.weights is not None:
                 weights = self.device.there(self.weights[positions[place]])[:, None]
@@ -70,7 +74,10 @@ class TensorRows:
         """`ClassStatistics.accumulate` on the device."""
         xp, n_points = self.device.xp, len(basis.points)
         total = ClassStatistics.empty(self.n_classes, n_points)
-        points, whiten = self.device.there(basis.points), self.device.there(inverse_factor(basis.factor).T)
+        points, whiten = (
+            self.device.there(basis.points),
+            self.device.there(inverse_factor(basis.factor).T),
+        )
         for k in range(self.n_classes):
             for _, rows, weights in self.blocks(k):
                 vectors = self.device.kernel_values(basis.kernel, rows, points) @ whiten
@@ -84,10 +91,19 @@ class TensorRows:
     def row_statistics(self, kernel: Kernel, host_points: Array) -> RowStatistics:
         """`RowStatistics.accumulate` on the device."""
         xp, n_points = self.device.xp, len(host_points)
-        points, sizes = self.device.there(host_points), [len(positions) for positions in self._of_class]
+        points, sizes = (
+            self.device.there(host_points),
+            [len(positions) for positions in self._of_class],
+        )
         kept = {k: np.empty((size, n_points)) for k, size in enumerate(sizes) if size < n_points}
-        counts, sums, pooled = np.zeros(self.n_classes), np.zeros((self.n_classes, n_points)), np.zeros((n_points,) * 2)
-        grams: dict[int, Array] = {k: np.zeros((n_points,) * 2) for k in range(self.n_classes) if k not in kept}
+        counts, sums, pooled = (
+            np.zeros(self.n_classes),
+            np.zeros((self.n_classes, n_points)),
+            np.zeros((n_points,) * 2),
+        )
+        grams: dict[int, Array] = {
+            k: np.zeros((n_points,) * 2) for k in range(self.n_classes) if k not in kept
+        }
         for k in range(self.n_classes):
             for place, rows, weights in self.blocks(k):
                 values = self.device.kernel_values(kernel, rows, points)
@@ -97,10 +113,14 @@ class TensorRows:
                 gram = self.device.back(weighted.T @ values)
                 grams.get(k, pooled)[:] += 0.5 * (gram + gram.T)
                 if k in kept:
-                    kept[k][place] = self.device.back(values if weights is None else xp.sqrt(weights) * values)
+                    kept[k][place] = self.device.back(
+                        values if weights is None else xp.sqrt(weights) * values
+                    )
         return RowStatistics(counts, sums, grams, kept, pooled)
 
-    def gradient(self, bound: BoundDerivatives, kernel: Kernel, host_points: Array) -> KernelGradient:
+    def gradient(
+        self, bound: BoundDerivatives, kernel: Kernel, host_points: Array
+    ) -> KernelGradient:
         """`gradient_of_rows` on the device."""
         points = self.device.there(host_points)
         total = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
@@ -115,7 +135,9 @@ class TensorRows:
                 derivative = derivative if weights is None else weights * derivative
                 if k in bound.row_terms:
                     terms = self.device.there(bound.row_terms[k][place])
-                    derivative = derivative + (terms if weights is None else self.device.xp.sqrt(weights) * terms)
+                    derivative = derivative + (
+                        terms if weights is None else self.device.xp.sqrt(weights) * terms
+                    )
                 total = total.plus(self.device.pull_back(kernel, rows, points, values, derivative))
         return total
 
@@ -129,7 +151,9 @@ class TensorObjective(DirichletObjective):
     @cached_property
     def _there(self) -> TensorRows:
         rows: ArrayRows = self.rows
-        return TensorRows(self.device, self.device.there(rows.X), rows.codes, rows.weights, rows.n_classes)
+        return TensorRows(
+            self.device, self.device.there(rows.X), rows.codes, rows.weights, rows.n_classes
+        )
 
     def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
         """The first pass."""
@@ -152,8 +176,13 @@ def latent_blocks(device: Device, model: Model, scaler: Any, X: Tensor) -> Any:
     coefficients = device.there(posterior.coefficients.T)
     solvers = [device.there(inverse_factor(factor).T) for factor in posterior.factors]
     for place in row_slices(X.shape[0], _BLOCK_ROWS):
-        vectors = device.kernel_values(basis.kernel, device.scaled_rows(scaler, X[place, :]), points) @ whiten
-        explained = xp.stack([xp.sum((vectors @ solver) ** 2, axis=1) for solver in solvers], axis=1)
+        vectors = (
+            device.kernel_values(basis.kernel, device.scaled_rows(scaler, X[place, :]), points)
+            @ whiten
+        )
+        explained = xp.stack(
+            [xp.sum((vectors @ solver) ** 2, axis=1) for solver in solvers], axis=1
+        )
         unexplained = xp.clip(posterior.variance - xp.sum(vectors * vectors, axis=1), 0.0, None)
         mean = device.back(vectors @ coefficients) + posterior.offsets
         yield mean, device.back(unexplained[:, None] + explained)

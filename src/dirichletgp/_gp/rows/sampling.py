@@ -1,7 +1,8 @@
 """A first pass over a source: which classes there are, how heavy they are, and a random sample of the rows.
 
-Every row gets a random number; the sample is the rows with the smallest ones, and of each class a few more, so
-that no class is missing from it. Parts of a source can be surveyed apart and put together.
+Every row gets a random number; the sample is the rows with the smallest ones, and of each class a
+few more, so that no class is missing from it. Parts of a source can be surveyed apart and put
+together.
 """
 
 from collections.abc import Iterable
@@ -63,7 +64,9 @@ class Survey:
                     limit = float(np.sort(kept.priorities)[size - 1])
         parts = [*([kept] if kept else []), *waiting]
         if not parts:
-            raise ValueError("X has no rows with a positive weight; pass at least one row of each of two classes.")
+            raise ValueError(
+                "X has no rows with a positive weight; pass at least one row of each of two classes."
+            )
         return cls.joined(parts, size)
 
     @classmethod
@@ -76,7 +79,9 @@ class Survey:
         samples = [part.sample for part in parts]
         weights = None
         if any(sample.weights is not None for sample in samples):
-            weights = np.concatenate([np.ones(len(s.labels)) if s.weights is None else s.weights for s in samples])
+            weights = np.concatenate(
+                [np.ones(len(s.labels)) if s.weights is None else s.weights for s in samples]
+            )
         labels = np.concatenate([sample.labels for sample in samples])
         priorities = np.concatenate([part.priorities for part in parts])
         chosen = _chosen(labels, priorities, size)
@@ -90,7 +95,9 @@ class Survey:
         classes = np.unique(np.array(list(self.totals)))
         check_classification_targets(classes)
         if len(classes) < 2:
-            raise ValueError(f"y has one class only ({classes.tolist()[0]!r}); pass rows of at least two classes.")
+            raise ValueError(
+                f"y has one class only ({classes.tolist()[0]!r}); pass rows of at least two classes."
+            )
         return classes
 
     @property
@@ -105,7 +112,12 @@ def _survey_of(chunk: Chunk, priorities: Array, limit: float) -> Survey:
     totals = dict(zip(labels.tolist(), np.bincount(codes, chunk.weights).tolist(), strict=True))
     chosen = _few_of_each(codes, priorities) | (priorities <= limit)
     weights = None if chunk.weights is None else chunk.weights[chosen]
-    return Survey(len(codes), totals, Chunk(chunk.X[chosen], chunk.labels[chosen], weights), priorities[chosen])
+    return Survey(
+        len(codes),
+        totals,
+        Chunk(chunk.X[chosen], chunk.labels[chosen], weights),
+        priorities[chosen],
+    )
 
 
 def _chosen(labels: NDArray[Any], priorities: Array, size: int) -> NDArray[np.bool_]:
@@ -113,7 +125,9 @@ def _chosen(labels: NDArray[Any], priorities: Array, size: int) -> NDArray[np.bo
     if len(labels) <= size:
         return np.ones(len(labels), dtype=bool)
     codes = np.unique(labels, return_inverse=True)[1]
-    return _few_of_each(codes, priorities) | (priorities <= np.partition(priorities, size - 1)[size - 1])
+    return _few_of_each(codes, priorities) | (
+        priorities <= np.partition(priorities, size - 1)[size - 1]
+    )
 
 
 def _few_of_each(codes: Integers, priorities: Array) -> NDArray[np.bool_]:

@@ -26,9 +26,10 @@ _LOWEST_RANK = 2.0**-53
 class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map every feature to normal scores by its ranks in the training rows.
 
-    A value becomes the normal quantile of its mid-rank, tied values sharing one, so a 0/1 column stays moderate instead
-    of going to the ends of the scale. Between training values the map is linear; beyond them it grows logarithmically,
-    so a row far outside the training range is seen to be outside, but no outlier dominates a distance.
+    A value becomes the normal quantile of its mid-rank, tied values sharing one, so a 0/1 column
+    stays moderate instead of going to the ends of the scale. Between training values the map is
+    linear; beyond them it grows logarithmically, so a row far outside the training range is seen to
+    be outside, but no outlier dominates a distance.
 
     Parameters
     ----------
@@ -78,19 +79,27 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Feature values (n, D) with the normal scores `X` (n, D); scores beyond the training range are cut there."""
         check_is_fitted(self)
         columns = zip(np.asarray(X, dtype=np.float64).T, self.scores_, self.knots_, strict=True)
-        return np.column_stack([np.interp(column, scores, knots) for column, scores, knots in columns])
+        return np.column_stack(
+            [np.interp(column, scores, knots) for column, scores, knots in columns]
+        )
 
     def scores(self, X: Array) -> Array:
         """`transform` without checks, for blocks of rows that were checked as a whole."""
         out = np.empty(X.shape)
-        for j, (knots, scores, width) in enumerate(zip(self.knots_, self.scores_, self.widths_, strict=True)):
+        for j, (knots, scores, width) in enumerate(
+            zip(self.knots_, self.scores_, self.widths_, strict=True)
+        ):
             column = X[:, j]
             out[:, j] = np.interp(column, knots, scores)
             if width > 0:
                 above, below = column > knots[-1], column < knots[0]
                 with np.errstate(over="ignore"):
-                    out[above, j] += np.log1p(np.minimum((column[above] - knots[-1]) / width, _FARTHEST))
-                    out[below, j] -= np.log1p(np.minimum((knots[0] - column[below]) / width, _FARTHEST))
+                    out[above, j] += np.log1p(
+                        np.minimum((column[above] - knots[-1]) / width, _FARTHEST)
+                    )
+                    out[below, j] -= np.log1p(
+                        np.minimum((knots[0] - column[below]) / width, _FARTHEST)
+                    )
         return out
 
 
@@ -102,7 +111,8 @@ def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Arra
     if len(values) > n_knots:
         keep = np.unique(np.searchsorted(ranks, np.linspace(ranks[0], ranks[-1], n_knots)))
         values, ranks = values[keep], ranks[keep]
-    # A value of next to no weight at the end has a rank of 0 or 1 to rounding, and an infinite score.
+    # A value of next to no weight at the end has a rank of 0 or 1 to rounding, and an infinite
+    # score.
     return values, ndtri(np.clip(ranks, _LOWEST_RANK, 1.0 - _LOWEST_RANK))
 
 
@@ -112,7 +122,9 @@ def _central_half_width(knots: Array, scores: Array) -> float:
     return float(high - low if high > low else knots[-1] - knots[0]) / 2
 
 
-def fit_scaler(scaler: Any, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState) -> Any:
+def fit_scaler(
+    scaler: Any, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState
+) -> Any:
     """A fitted transformer for the `scaler` argument; the built-in ones need no memory that grows with the rows."""
     made = make_scaler(scaler)
     if isinstance(made, NormalScores):
@@ -124,7 +136,9 @@ def fit_scaler(scaler: Any, X: Array, y: Any, sample_weight: Array | None, rng: 
     if not isinstance(scaler, str):
         made.fit(X, y)
         if issparse(made.transform(X[:1])):
-            raise ValueError(f"scaler={scaler!r} gives sparse rows; pass a transformer with dense output.")
+            raise ValueError(
+                f"scaler={scaler!r} gives sparse rows; pass a transformer with dense output."
+            )
         return made
     for rows in row_slices(len(X), 10_000):
         if scaler == "standard" and sample_weight is not None:
@@ -155,7 +169,9 @@ def make_scaler(scaler: Any) -> Any:
             return made[scaler]
     elif hasattr(scaler, "fit") and hasattr(scaler, "transform"):
         return clone(scaler)
-    raise ValueError(f"scaler={scaler!r} is not known; pass one of {SCALERS}, None, or a scikit-learn transformer.")
+    raise ValueError(
+        f"scaler={scaler!r} is not known; pass one of {SCALERS}, None, or a scikit-learn transformer."
+    )
 
 
 def same_scaling(one: Any, other: Any) -> bool:
@@ -164,7 +180,9 @@ def same_scaling(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, NormalScores | StandardScaler | MinMaxScaler | FunctionTransformer):
         mine, theirs = vars(one), vars(other)
-        return mine.keys() == theirs.keys() and all(_equal(mine[name], theirs[name]) for name in mine)
+        return mine.keys() == theirs.keys() and all(
+            _equal(mine[name], theirs[name]) for name in mine
+        )
     return pickle.dumps(one) == pickle.dumps(other)
 
 

@@ -1,14 +1,18 @@
 """The schedule: from scaled rows to a fitted model.
 
-1. Kernel, few points: L-BFGS on the bound with at most `FEW_POINTS` inducing points and a sample of the rows;
+1. Kernel, few points: L-BFGS on the bound with at most `FEW_POINTS` inducing points and a sample of
+the rows;
    alpha_epsilon is chosen by leave-one-out along the way.
-2. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted by how badly
-   the first model predicts each row when it is left out. Points are worth most where the classes meet.
-3. Kernel, all points: a few more steps of L-BFGS, because lengthscales found with few points are too smooth for many.
-4. Statistics: one pass over all rows.
-5. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
+2. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted
+by how badly
+   the first model predicts each row when it is left out. Points are worth most where the classes
+   meet.
+3. Kernel, all points: a few more steps of L-BFGS, because lengthscales found with few points are
+too smooth for many. 4. Statistics: one pass over all rows. 5. Labels: the constants of the label
+transform by leave-one-out, on a sample of the rows.
 
-Small problems (no more rows than points) go the same way with the rows themselves as points: the exact model.
+Small problems (no more rows than points) go the same way with the rows themselves as points: the
+exact model.
 """
 
 from collections.abc import Callable
@@ -32,7 +36,7 @@ from ..rows.in_memory import ArrayRows
 from .kernel_search import JITTER, State, warn_of_jitter
 from .label_search import LabelSearch, scoring_rows
 from .objective import DirichletObjective
-from .progress import Progress
+from .progress import Progress, Stage
 from .schedule import Schedule
 
 Array = NDArray[np.float64]
@@ -77,7 +81,8 @@ class Trainer(Schedule):
     whole : callable or None
         From the final basis to the statistics of all rows, when `rows` are a sample of them.
     objective : callable
-        Makes the objective of a sample of the rows, by `DirichletObjective` or another that takes its arguments.
+        Makes the objective of a sample of the rows, by `DirichletObjective` or another that takes
+        its arguments.
     """
 
     def __init__(
@@ -100,7 +105,11 @@ class Trainer(Schedule):
             return self._finish(DirichletState(**checkpoint.trained(self.rng)))
         state = self._learn()
         if checkpoint is not None:
-            fields = {"jitter": state.jitter, "n_iter": state.n_iter, "alpha_epsilon": state.alpha_epsilon}
+            fields = {
+                "jitter": state.jitter,
+                "n_iter": state.n_iter,
+                "alpha_epsilon": state.alpha_epsilon,
+            }
             checkpoint.keep_trained(state.kernel, state.points, self.rng, **fields)
         return self._finish(state)
 
@@ -137,9 +146,11 @@ class Trainer(Schedule):
         """alpha_epsilon by the likelihood of left-out (or training) rows; the kernel follows if it changed."""
         if not isinstance(self.settings.alpha_epsilon, str):
             return state
-        with self.progress.stage("alpha_epsilon"):
+        with self.progress.stage(Stage.ALPHA):
             basis, state = self.basis(state)
-            statistics = ClassStatistics.accumulate(self.pool, basis.vectors, len(basis.points), self.workers)
+            statistics = ClassStatistics.accumulate(
+                self.pool, basis.vectors, len(basis.points), self.workers
+            )
             alpha = self._search(basis, statistics, self._leave_out).best_alpha()
             self.progress.note(f"{alpha:g}")
         changed = replace(state, alpha_epsilon=alpha)
@@ -151,43 +162,55 @@ class Trainer(Schedule):
         """How much each row of the pool matters for the place of the points, of shape (n,)."""
         if not isinstance(self.settings.inducing, str) or self.settings.inducing != "kmeans":
             return np.ones(len(self.pool))
-        with self.progress.stage("left-out predictions"):
+        with self.progress.stage(Stage.LEFT_OUT):
             return self._surprise(state) + _SURPRISE_FLOOR
 
     def _surprise(self, state: DirichletState) -> Array:
         """One minus the probability of each pool row's own class when it is left out, of shape (n,)."""
         basis, state = self.basis(state)
         pool = self.pool
-        statistics = ClassStatistics.accumulate(pool, basis.vectors, len(basis.points), self.workers)
+        statistics = ClassStatistics.accumulate(
+            pool, basis.vectors, len(basis.points), self.workers
+        )
         posterior = self._posterior(statistics, state.kernel, state.transform)
 
         def of_rows(rows: slice) -> Array:
             codes, weights = pool.codes[rows], None if pool.weights is None else pool.weights[rows]
-            mean, variance = leave_one_out_latent(posterior, basis.vectors(pool.X[rows]), codes, weights)
+            mean, variance = leave_one_out_latent(
+                posterior, basis.vectors(pool.X[rows]), codes, weights
+            )
             return 1.0 - np.exp(log_probability_of(codes, mean, variance, coarse=True))
 
-        return np.maximum(np.concatenate(list(self.workers.map(of_rows, row_slices(len(pool), 512)))), 0.0)
+        return np.maximum(
+            np.concatenate(list(self.workers.map(of_rows, row_slices(len(pool), 512)))), 0.0
+        )
 
     def _finish(self, state: DirichletState) -> Trained:
         """The pass over all rows, and the label transform."""
         settings = self.settings
         basis, state = self.basis(state)
-        with self.progress.stage(f"statistics: {len(basis.points)} points, all rows"):
+        with self.progress.stage(
+            Stage.STATISTICS, f"statistics: {len(basis.points)} points, all rows"
+        ):
             statistics = self._statistics(basis)
         alpha, transform = state.alpha_epsilon, state.transform
         if settings.label_transform == "learned":
-            with self.progress.stage("label transform"):
-                transform = self._search(basis, statistics, leave_out=True).best_transform(transform)
+            with self.progress.stage(Stage.LABELS):
+                transform = self._search(basis, statistics, leave_out=True).best_transform(
+                    transform
+                )
                 self.progress.note(
                     f"separation {transform.separation:.3g}, noises {transform.noise_in:.3g} {transform.noise_out:.3g}"
                 )
         elif isinstance(settings.alpha_epsilon, str):
-            with self.progress.stage("alpha_epsilon"):
+            with self.progress.stage(Stage.ALPHA):
                 alpha = self._search(basis, statistics, self._leave_out).best_alpha()
                 transform = LabelTransform.dirichlet(alpha)
                 self.progress.note(f"{alpha:g}")
-        with self.progress.stage("posterior"):
-            model = Model(state.kernel, state.points, state.jitter, statistics, transform, self.prior, alpha)
+        with self.progress.stage(Stage.POSTERIOR):
+            model = Model(
+                state.kernel, state.points, state.jitter, statistics, transform, self.prior, alpha
+            )
             model.solve(self.workers)
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
@@ -201,8 +224,12 @@ class Trainer(Schedule):
 
     def _search(self, basis: Basis, statistics: ClassStatistics, leave_out: bool) -> LabelSearch:
         """A search for the label transform, scored on a sample of the pool."""
-        sample = self.pool.take(self.pool.stratified_sample(scoring_rows(len(self.prior)), self.rng))
-        parts = self.workers.map(lambda rows: basis.vectors(sample.X[rows]), row_slices(len(sample), 512))
+        sample = self.pool.take(
+            self.pool.stratified_sample(scoring_rows(len(self.prior)), self.rng)
+        )
+        parts = self.workers.map(
+            lambda rows: basis.vectors(sample.X[rows]), row_slices(len(sample), 512)
+        )
         return LabelSearch(
             statistics,
             basis.kernel.variance,
@@ -215,5 +242,9 @@ class Trainer(Schedule):
             leave_out,
         )
 
-    def _posterior(self, statistics: ClassStatistics, kernel: Kernel, transform: LabelTransform) -> Posterior:
-        return Posterior.from_statistics(statistics, kernel.variance, transform, self.prior, self.workers)
+    def _posterior(
+        self, statistics: ClassStatistics, kernel: Kernel, transform: LabelTransform
+    ) -> Posterior:
+        return Posterior.from_statistics(
+            statistics, kernel.variance, transform, self.prior, self.workers
+        )

@@ -1,7 +1,8 @@
 """Class statistics without some of their rows, if these can have been among them.
 
-A model does not know its rows. It does know that what is left over must be the statistics of some rows: weights are
-not negative, and the Gram matrix of the rows, each with a one before its vector, is positive semi-definite.
+A model does not know its rows. It does know that what is left over must be the statistics of some
+rows: weights are not negative, and the Gram matrix of the rows, each with a one before its vector,
+is positive semi-definite.
 """
 
 from typing import Any
@@ -12,11 +13,14 @@ from numpy.typing import NDArray
 from ..core.linalg import cholesky
 from ..core.statistics import ClassStatistics
 
-# Rounding of sums: less than this part of a class is nothing, and as much below zero is not yet negative.
+# Rounding of sums: less than this part of a class is nothing, and as much below zero is not yet
+# negative.
 _NOTHING = 1e-10
 
 
-def without(before: ClassStatistics, taken: ClassStatistics, variance: float, classes: NDArray[Any]) -> ClassStatistics:
+def without(
+    before: ClassStatistics, taken: ClassStatistics, variance: float, classes: NDArray[Any]
+) -> ClassStatistics:
     """The statistics without some rows; `ValueError` if they cannot be statistics of any rows."""
     after = before - taken
     for k in np.flatnonzero(taken.counts).tolist():
@@ -27,7 +31,8 @@ def without(before: ClassStatistics, taken: ClassStatistics, variance: float, cl
                 f"model has a weight of {have:g} in that class, {want:g} should be taken away. The model is as it was."
             )
         if after.counts[k] <= _NOTHING * have:
-            # The last row of a class leaves rounding behind, which would not be nothing to a solver.
+            # The last row of a class leaves rounding behind, which would not be nothing to a
+            # solver.
             after.counts[k] = after.sums[k] = after.grams[k] = 0.0
     return after
 

@@ -1,7 +1,8 @@
 """Choice of the inducing points, from a sample of scaled rows.
 
-`kmeans` places centres where the rows are, in the metric of the kernel's lengthscales. `rpcholesky` picks rows that the
-kernel cannot yet explain from those picked so far (randomly pivoted Cholesky). `random` picks rows uniformly.
+`kmeans` places centres where the rows are, in the metric of the kernel's lengthscales. `rpcholesky`
+picks rows that the kernel cannot yet explain from those picked so far (randomly pivoted Cholesky).
+`random` picks rows uniformly.
 """
 
 import warnings
@@ -33,7 +34,8 @@ def choose_points(
 ) -> Array:
     """Inducing points (M, D) for distinct rows (n, D) with importance weights (n,).
 
-    When there are no more rows than points asked for, the rows themselves are returned: the model is then exact.
+    When there are no more rows than points asked for, the rows themselves are returned: the model
+    is then exact.
     """
     if len(rows) <= n_points:
         return rows.copy()
@@ -48,13 +50,16 @@ def _kmeans(rows: Array, weights: Array, n_points: int, rng: np.random.RandomSta
     start = rng.choice(len(rows), n_points, replace=False, p=weights / weights.sum())
     model = KMeans(n_points, init=rows[start], n_init=1, max_iter=_KMEANS_STEPS, random_state=rng)
     with warnings.catch_warnings():
-        # Rows closer than its resolution leave k-means with fewer clusters than asked for, which is fine here.
+        # Rows closer than its resolution leave k-means with fewer clusters than asked for, which is
+        # fine here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(rows, sample_weight=weights)
     return np.unique(model.cluster_centers_, axis=0)
 
 
-def _randomly_pivoted_cholesky(rows: Array, n_points: int, kernel: Kernel, rng: np.random.RandomState) -> Array:
+def _randomly_pivoted_cholesky(
+    rows: Array, n_points: int, kernel: Kernel, rng: np.random.RandomState
+) -> Array:
     """Pick rows with probability proportional to their variance given the rows picked before (Chen et al., 2022).
 
     Pivots are drawn a block at a time; memory is n x M.

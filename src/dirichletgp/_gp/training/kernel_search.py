@@ -76,7 +76,10 @@ class Coordinates:
 
     def vector(self, state: State) -> Array:
         """The coordinates of a state."""
-        logs = [*(state.kernel.lengthscale if self.ard else state.kernel.lengthscale[:1]), state.kernel.variance]
+        logs = [
+            *(state.kernel.lengthscale if self.ard else state.kernel.lengthscale[:1]),
+            state.kernel.variance,
+        ]
         if state.noise is not None:
             logs.append(state.noise)
         return np.concatenate([np.log(logs), state.points.ravel() if self.move_points else []])
@@ -97,7 +100,9 @@ class Coordinates:
 
     def gradient(self, by_kernel: KernelGradient, by_log_noise: float) -> Array:
         """Derivatives with respect to the coordinates."""
-        by_lengthscale = by_kernel.log_lengthscale if self.ard else by_kernel.log_lengthscale.sum(keepdims=True)
+        by_lengthscale = (
+            by_kernel.log_lengthscale if self.ard else by_kernel.log_lengthscale.sum(keepdims=True)
+        )
         noise = [] if self.start.noise is None else [by_log_noise]
         points = by_kernel.points.ravel() if self.move_points else np.empty(0)
         return np.concatenate([by_lengthscale, [by_kernel.log_variance], noise, points])
@@ -106,7 +111,9 @@ class Coordinates:
 class KernelSearch:
     """Maximises an objective over log lengthscales, log variance, log noise and points, as far as wanted."""
 
-    def __init__(self, objective: Objective, state: State, ard: bool, move_points: bool, progress: Progress):
+    def __init__(
+        self, objective: Objective, state: State, ard: bool, move_points: bool, progress: Progress
+    ):
         self.objective, self.state, self.progress = objective, state, progress
         self.coordinates = Coordinates(state, ard, move_points)
         self.best, self.best_value, self.n_evaluations = state, -np.inf, 0
@@ -118,8 +125,17 @@ class KernelSearch:
         around = [(value - _LOG_RANGE, value + _LOG_RANGE) for value in start[:n_logs]]
         anywhere = [(None, None)] * (len(start) - n_logs)
         options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 5, "ftol": tolerance, "gtol": 1e-5}
-        found = minimize(self._loss, start, jac=True, method="L-BFGS-B", bounds=around + anywhere, options=options)
-        self.converged = found.status != 1  # that is max_iter; a line search that finds nothing better is an end
+        found = minimize(
+            self._loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=around + anywhere,
+            options=options,
+        )
+        self.converged = (
+            found.status != 1
+        )  # that is max_iter; a line search that finds nothing better is an end
         return replace(self.best, n_iter=self.state.n_iter + self.n_evaluations)
 
     def _loss(self, vector: Array) -> tuple[float, Array]:

@@ -1,16 +1,17 @@
 """Choice of the label transform by leave-one-out log-likelihood.
 
-The class statistics do not depend on the transform, so a candidate costs M-sized factorisations and a prediction of the
-rows that score it. Two of its three constants, the noises, enter the matrices B_c; the third, the separation of the
-targets, only scales one part of the means,
+The class statistics do not depend on the transform, so a candidate costs M-sized factorisations and
+a prediction of the rows that score it. Two of its three constants, the noises, enter the matrices
+B_c; the third, the separation of the targets, only scales one part of the means,
 
     mean = separation * slope + intercept        (rows x classes, for given noises)
 
 so the best separation for given noises needs no further factorisation.
 
-The likelihood of left-out rows alone would make a separable problem infinitely sure of itself. As in the rule of
-succession, one more mistake than was seen is assumed, spread over all rows: with e = 1 / (n + 2) the loss of a row of
-probability p is -(1 - e) log p - e log(1 - p), whose best p is 1 - e. Next to mistakes that were seen it is nothing.
+The likelihood of left-out rows alone would make a separable problem infinitely sure of itself. As
+in the rule of succession, one more mistake than was seen is assumed, spread over all rows: with e =
+1 / (n + 2) the loss of a row of probability p is -(1 - e) log p - e log(1 - p), whose best p is 1 -
+e. Next to mistakes that were seen it is nothing.
 """
 
 from dataclasses import dataclass
@@ -31,15 +32,16 @@ Integers = NDArray[np.intp]
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
-# With more classes than this, only the likeliest ones of a row get their variance computed anew for each candidate.
+# With more classes than this, only the likeliest ones of a row get their variance computed anew for
+# each candidate.
 _ACTIVE_CLASSES = 4
 _NOISE_RANGE = (1e-3, 30.0)
 _SEPARATION_RANGE = (0.5, 60.0)
 _EVALUATIONS = 20
 _FEW_ROWS = 1_000
 _LEAST_DOUBT = 1e-12
-# Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in, noise_out): the search
-# starts around there.
+# Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in,
+# noise_out): the search starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
 
 
@@ -74,7 +76,8 @@ class LabelSearch:
     n_rows : float
         Weight of the rows that the scoring rows were drawn from.
     leave_out : bool, default=True
-        False scores rows without leaving them out and without the extra mistake: the paper's criterion.
+        False scores rows without leaving them out and without the extra mistake: the paper's
+        criterion.
     """
 
     def __init__(
@@ -98,13 +101,16 @@ class LabelSearch:
         self._inside = codes[:, None] == np.arange(len(prior))
         self._unexplained = np.maximum(kernel_variance - np.square(vectors).sum(axis=1), 0.0)
         self._total = statistics.grams.sum(axis=0)
-        # LOO variance in the span of the points, q / (1 - h), of classes that are not computed anew.
+        # LOO variance in the span of the points, q / (1 - h), of classes that are not computed
+        # anew.
         self._inactive: Array | None = None
         self._active = np.ones(self._inside.shape, dtype=bool)
 
     def score(self, transform: LabelTransform) -> float:
         """Mean negative log-likelihood under a transform."""
-        return self._loss(self._regressions(transform.noise_in, transform.noise_out), transform.separation)
+        return self._loss(
+            self._regressions(transform.noise_in, transform.noise_out), transform.separation
+        )
 
     def best_alpha(self, alphas: tuple[float, ...] = ALPHAS) -> float:
         """The Dirichlet transform with the smallest loss, among a few values of alpha_epsilon."""
@@ -134,11 +140,15 @@ class LabelSearch:
         minimize(loss, origin, method="Nelder-Mead", options=options)
         return best[1]
 
-    def _best_separation(self, noise_in: float, noise_out: float, guess: float) -> tuple[float, float]:
+    def _best_separation(
+        self, noise_in: float, noise_out: float, guess: float
+    ) -> tuple[float, float]:
         regressions = self._regressions(noise_in, noise_out)
         low, high = np.log(_SEPARATION_RANGE)
         found = minimize_scalar(
-            lambda log_separation: self._loss(regressions, float(np.exp(np.clip(log_separation, low, high)))),
+            lambda log_separation: self._loss(
+                regressions, float(np.exp(np.clip(log_separation, low, high)))
+            ),
             bracket=(np.log(guess) - 0.1, np.log(guess) + 0.1),
             method="brent",
             options={"xtol": 2e-2, "maxiter": 8},
@@ -149,7 +159,9 @@ class LabelSearch:
         mean = separation * regressions.slope + regressions.intercept
 
         def log_probabilities(rows: slice) -> Array:
-            return log_probability_of(self.codes[rows], mean[rows], regressions.variance[rows], self._coarse)
+            return log_probability_of(
+                self.codes[rows], mean[rows], regressions.variance[rows], self._coarse
+            )
 
         parts = self.workers.map(log_probabilities, row_slices(len(mean), 256))
         log_p = np.minimum(np.concatenate(list(parts)), -_LEAST_DOUBT)
@@ -177,7 +189,9 @@ class LabelSearch:
             factor += base
             factor = cholesky(factor, overwrite=True)
             inside, outside = u1 * sums[c], u0 * (all_sums - sums[c])
-            b = np.stack([(1.0 - share) * inside - share * outside, -centred[c] * (inside + outside)])
+            b = np.stack(
+                [(1.0 - share) * inside - share * outside, -centred[c] * (inside + outside)]
+            )
             coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
             rows = np.flatnonzero(self._active[:, c])
             half = solve_rows(factor, self.vectors[rows])
@@ -198,12 +212,17 @@ class LabelSearch:
     def _keep_active_classes(self, transform: LabelTransform) -> None:
         """Fix, for each scoring row, which classes matter: its own and the likeliest others.
 
-        The variances of the rest, whose probabilities are negligible, stay as they are under `transform`.
+        The variances of the rest, whose probabilities are negligible, stay as they are under
+        `transform`.
         """
         if len(self.prior) <= _ACTIVE_CLASSES:
             return
         regressions = self._regressions(transform.noise_in, transform.noise_out)
-        weight = transform.separation * regressions.slope + regressions.intercept + regressions.variance / 2
+        weight = (
+            transform.separation * regressions.slope
+            + regressions.intercept
+            + regressions.variance / 2
+        )
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
         self._inactive = np.maximum(regressions.variance - self._unexplained[:, None], 0.0)
         self._active = (rank < _ACTIVE_CLASSES) | self._inside

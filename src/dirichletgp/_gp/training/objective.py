@@ -1,7 +1,8 @@
 """The bound as a function of hyperparameters: two passes over the rows per evaluation, M-sized algebra between.
 
-The first pass sums the class statistics, the second contracts the derivative of every row's kernel vector with the
-derivative of the kernel. The kernel values are computed again rather than kept, so memory does not grow with the rows.
+The first pass sums the class statistics, the second contracts the derivative of every row's kernel
+vector with the derivative of the kernel. The kernel values are computed again rather than kept, so
+memory does not grow with the rows.
 """
 
 from dataclasses import dataclass
@@ -51,9 +52,13 @@ class DirichletObjective:
         covariance = points_covariance(kernel, points, self.jitter)
         factor = cholesky(covariance)
         statistics = self.statistics(kernel, points)
-        bound = bound_and_derivatives(statistics, factor, kernel.variance, self.transform, self.prior, self.workers)
+        bound = bound_and_derivatives(
+            statistics, factor, kernel.variance, self.transform, self.prior, self.workers
+        )
         gradient = self.gradient(bound, kernel, points)
-        return bound.value, gradient.plus(gradient_of_points(bound.points, bound.variance, kernel, points, covariance))
+        return bound.value, gradient.plus(
+            gradient_of_points(bound.points, bound.variance, kernel, points, covariance)
+        )
 
     def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
         """The first pass over the rows."""

@@ -5,12 +5,36 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
-
-# Called with ("stage", name) and ("evaluation", number within the stage).
-Listener = Callable[[str, Any], None]
+from enum import Enum
+from typing import Any, NamedTuple
 
 _SECONDS_BETWEEN_LINES = 10.0
+
+
+class Stage(Enum):
+    """The kinds of stages that a fit goes through; what is printed of them may say more."""
+
+    SCALING = "scaling"
+    FIRST_PASS = "first pass"
+    POINTS = "inducing points"
+    KERNEL = "kernel"
+    ALPHA = "alpha_epsilon"
+    LEFT_OUT = "left-out predictions"
+    STATISTICS = "statistics"
+    LABELS = "label transform"
+    POSTERIOR = "posterior"
+    BELIEF = "belief"
+    CALIBRATION = "calibration"
+
+
+class Event(NamedTuple):
+    """A stage begins (`evaluation` is 0), or so many evaluations were made in it."""
+
+    stage: Stage
+    evaluation: int = 0
+
+
+Listener = Callable[[Event], None]
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
@@ -25,16 +49,17 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def _tell(event: str, what: Any) -> None:
+def _tell(event: Event) -> None:
     listener = _listener.get()
     if listener is not None:
-        listener(event, what)
+        listener(event)
 
 
 class Progress:
     """Prints one line per stage, with what it found and how long it took; silent at verbosity 0.
 
-    Keeps the same as `history`: per stage its name, seconds, note, and the bound per row at every evaluation.
+    Keeps the same as `history`: per stage its name, seconds, note, and the bound per row at every
+    evaluation.
 
     Parameters
     ----------
@@ -45,21 +70,29 @@ class Progress:
     def __init__(self, verbose: int = 0):
         self.verbose = verbose
         self.history: list[dict[str, Any]] = []
+        self._stage = Stage.SCALING
+        self._name = ""
         self._notes: list[str] = []
         self._bounds: list[float] = []
         self._start = time.perf_counter()
         self._live = verbose == 1 and sys.stdout.isatty()
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """A stage of the work; notes made inside stand in its line."""
-        self._notes, self._bounds, self._name, start = [], [], name, time.perf_counter()
-        _tell("stage", name)
+    def stage(self, stage: Stage, name: str | None = None) -> Iterator[None]:
+        """A stage of the work, printed as `name`; notes made inside stand in its line."""
+        self._stage = stage
+        self._name = stage.value if name is None else name
+        self._notes, self._bounds = [], []
+        start = time.perf_counter()
+        _tell(Event(stage))
         if self._live:
             self._show("...", end="\r")
         yield
-        seconds, note = time.perf_counter() - start, ", ".join(self._notes)
-        self.history.append({"stage": name, "seconds": seconds, "note": note, "bound_per_row": self._bounds})
+        seconds = time.perf_counter() - start
+        note = ", ".join(self._notes)
+        self.history.append(
+            {"stage": self._name, "seconds": seconds, "note": note, "bound_per_row": self._bounds}
+        )
         if self.verbose:
             self._show(f"{seconds:7.2f} s  {note}")
 
@@ -70,7 +103,7 @@ class Progress:
     def evaluation(self, count: int, bound_per_row: float) -> None:
         """One evaluation of the bound was made."""
         self._bounds.append(float(bound_per_row))
-        _tell("evaluation", count)
+        _tell(Event(self._stage, count))
         if self.verbose > 1:
             self._show(f"evaluation {count}, bound per row {bound_per_row:.6f}")
         elif self._live:
@@ -84,11 +117,13 @@ class Progress:
     def rows(self, done: int) -> None:
         """So many rows of the pass are done."""
         now = time.perf_counter()
-        if not self.verbose or now - self._shown < (0.2 if self._live else _SECONDS_BETWEEN_LINES):
+        pause = 0.2 if self._live else _SECONDS_BETWEEN_LINES
+        if not self.verbose or now - self._shown < pause:
             return
         speed = (done - self._first) / (now - self._since)
         left = (self._total - done) / speed
-        self._show(f"{done:,} rows, {speed:,.0f} rows/s, {left:.0f} s left", end="\r" if self._live else "\n")
+        words = f"{done:,} rows, {speed:,.0f} rows/s, {left:.0f} s left"
+        self._show(words, end="\r" if self._live else "\n")
         self._shown = now
 
     def done(self) -> None:
@@ -98,11 +133,6 @@ class Progress:
             self._show(f"{time.perf_counter() - self._start:7.2f} s")
 
     def _show(self, text: str, end: str = "\n") -> None:
-        # Padded, so that a live line leaves nothing behind when a shorter one replaces it.
-        print(
-            f"[dirichletgp] {self._name:<44} {text:<50}".rstrip()
-            if end == "\n" and not self._live
-            else f"[dirichletgp] {self._name:<44} {text:<50}",
-            end=end,
-            flush=True,
-        )
+        line = f"[dirichletgp] {self._name:<44} {text:<50}"
+        # Live lines stay padded, so that a shorter one leaves nothing of a longer one behind.
+        print(line if self._live else line.rstrip(), end=end, flush=True)

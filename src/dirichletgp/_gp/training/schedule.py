@@ -14,18 +14,20 @@ from ..core.threads import Workers
 from ..rows.in_memory import ArrayRows
 from .inducing_points import choose_points
 from .kernel_search import TOLERANCE, KernelSearch, Objective, State, more_jitter
-from .progress import Progress
+from .progress import Progress, Stage
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 AnyState = TypeVar("AnyState", bound=State)
 
 FEW_POINTS = 400
-# Rows of a sample that stands for all of them: to place points, and to score label transforms with some of it.
+# Rows of a sample that stands for all of them: to place points, and to score label transforms with
+# some of it.
 POOL_ROWS = 20_000
 # An evaluation of the bound touches as many rows as keep n M^2 near this, within limits.
 _ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 2e9, 4_000, 50_000
-# With more classes than this the M-sized work per class counts, and a sample is made smaller for it.
+# With more classes than this the M-sized work per class counts, and a sample is made smaller for
+# it.
 _MANY_CLASSES = 8
 
 
@@ -75,16 +77,20 @@ class Schedule:
         if n_points == self.n_points and not isinstance(settings.inducing, str):
             return settings.inducing
         method = settings.inducing if isinstance(settings.inducing, str) else "kmeans"
-        with self.progress.stage(f"{n_points} inducing points"):
-            return choose_points(method, *self.candidates(np.ones(len(self.pool))), n_points, kernel, self.rng)
+        with self.progress.stage(Stage.POINTS, f"{n_points} inducing points"):
+            return choose_points(
+                method, *self.candidates(np.ones(len(self.pool))), n_points, kernel, self.rng
+            )
 
     def all_points(self, kernel: Kernel, importance: Array) -> Array:
         """All inducing points: the user's, or placed for a kernel and importances of the rows of the pool."""
         inducing = self.kernel_settings.inducing
         if not isinstance(inducing, str):
             return inducing
-        with self.progress.stage(f"{self.n_points} inducing points"):
-            return choose_points(inducing, *self.candidates(importance), self.n_points, kernel, self.rng)
+        with self.progress.stage(Stage.POINTS, f"{self.n_points} inducing points"):
+            return choose_points(
+                inducing, *self.candidates(importance), self.n_points, kernel, self.rng
+            )
 
     @property
     def n_points(self) -> int:
@@ -112,13 +118,16 @@ class Schedule:
         if size is None:
             wanted = _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / self.rows.n_classes)
             size = int(np.clip(wanted, _FEWEST_ROWS, _MOST_ROWS))
-        # Merged, so that a weight and a repetition take the search along the same path, to the last bit.
+        # Merged, so that a weight and a repetition take the search along the same path, to the last
+        # bit.
         sample = self.rows.take(self.rows.stratified_sample(size, self.rng)).merged()
         self.sampled = size < len(self.rows)
-        with self.progress.stage(f"kernel: {n_points} points, {len(sample)} rows"):
+        with self.progress.stage(Stage.KERNEL, f"kernel: {n_points} points, {len(sample)} rows"):
             while True:
                 objective = self.objective(sample, state)
-                search = KernelSearch(objective, state, settings.ard, settings.optimize_inducing, self.progress)
+                search = KernelSearch(
+                    objective, state, settings.ard, settings.optimize_inducing, self.progress
+                )
                 try:
                     found: AnyState = search.run(max_iter, tolerance)  # type: ignore[assignment]
                     break

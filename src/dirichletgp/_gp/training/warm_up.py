@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
-# A kernel learned from fewer rows than this, or than ten for each inducing point, follows the noise of their labels.
+# A kernel learned from fewer rows than this, or than ten for each inducing point, follows the noise
+# of their labels.
 _FEWEST_ROWS, _ROWS_PER_POINT = 4_000, 10
 
 

@@ -1,15 +1,17 @@
 """The collapsed bound of regression on labels: one noise, one Gram for all classes.
 
-Targets are the indicators of the classes less their frequencies p_c. With u = 1 / noise, whitened statistics (hats) and
-t_c = S^_c - p_c S^,
+Targets are the indicators of the classes less their frequencies p_c. With u = 1 / noise, whitened
+statistics (hats) and t_c = S^_c - p_c S^,
 
     B = I + u G^        b_c = u t_c        beta_c = B^-1 b_c
 
-    bound = sum_c -1/2 [ n log(2 pi / u) + u (n_c (1 - p_c)^2 + (n - n_c) p_c^2) + log|B| - b_c' beta_c
+    bound = sum_c -1/2 [ n log(2 pi / u) + u (n_c (1 - p_c)^2 + (n - n_c) p_c^2) + log|B| - b_c'
+    beta_c
                          + u (n s2 - tr G^) ]
 
-This is the bound of `dirichletgp._gp.core.bound` with equal noises in and out of the class, so its derivatives are the same
-with d = 0, and B is shared by all classes. New is the derivative with respect to u.
+This is the bound of `dirichletgp._gp.core.bound` with equal noises in and out of the class, so its
+derivatives are the same with d = 0, and B is shared by all classes. New is the derivative with
+respect to u.
 """
 
 from dataclasses import dataclass
@@ -39,7 +41,12 @@ Array = NDArray[np.float64]
 
 
 def label_bound(
-    statistics: ClassStatistics, factor: Array, variance: float, noise: float, frequencies: Array, workers: Workers
+    statistics: ClassStatistics,
+    factor: Array,
+    variance: float,
+    noise: float,
+    frequencies: Array,
+    workers: Workers,
 ) -> tuple[BoundDerivatives, float]:
     """The bound with what a second pass over the rows needs, and its derivative with respect to log noise.
 
@@ -69,13 +76,17 @@ def label_bound(
     fit = u * float(np.vdot(targets, beta))
     unexplained = n * variance - float(np.trace(gram))
     value = -0.5 * (
-        n_classes * (n * np.log(2 * np.pi * noise) + log_determinant(lower) + u * unexplained) + u * squares - fit
+        n_classes * (n * np.log(2 * np.pi * noise) + log_determinant(lower) + u * unexplained)
+        + u * squares
+        - fit
     )
 
     p_sum = -n_classes * inverse - beta.T @ beta
     p_sum.flat[:: n_points + 1] += n_classes
     p_sum *= 0.5
-    through_kernel = pulled_back_in_parallel(factor, p_sum - 0.5 * n_classes * u * gram, workers.map)
+    through_kernel = pulled_back_in_parallel(
+        factor, p_sum - 0.5 * n_classes * u * gram, workers.map
+    )
     raw_beta = solve_rows_transposed(factor, beta.copy())
     derivatives = BoundDerivatives(
         value=value,
@@ -107,7 +118,11 @@ class LabelObjective:
         kernel, points, noise = state.kernel, state.points, float(state.noise or 0.0)
         covariance = points_covariance(kernel, points, self.jitter)
         statistics = ClassStatistics.accumulate(
-            self.rows, lambda block: kernel.values(block, points), len(points), self.workers, [0] * self.rows.n_classes
+            self.rows,
+            lambda block: kernel.values(block, points),
+            len(points),
+            self.workers,
+            [0] * self.rows.n_classes,
         )
         bound, by_log_noise = label_bound(
             statistics, cholesky(covariance), kernel.variance, noise, self.frequencies, self.workers
@@ -115,6 +130,8 @@ class LabelObjective:
         gradient = gradient_of_rows(bound, self.rows, kernel, points, self.workers)
         return (
             bound.value,
-            gradient.plus(gradient_of_points(bound.points, bound.variance, kernel, points, covariance)),
+            gradient.plus(
+                gradient_of_points(bound.points, bound.variance, kernel, points, covariance)
+            ),
             by_log_noise,
         )

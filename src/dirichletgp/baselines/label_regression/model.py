@@ -68,13 +68,17 @@ class LabelModel:
         return mean, np.maximum(unexplained, 0.0) + np.square(half).sum(axis=1)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("basis", "_solution")}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("basis", "_solution")
+        }
 
 
 class LabelClassifier(InducingPointClassifier):
     """Predictions of regressions on labels, clipped or Platt-scaled; a subclass learns a `LabelModel`."""
 
-    def _split(self, rows: ArrayRows, rng: np.random.RandomState) -> tuple[ArrayRows, ArrayRows | None]:
+    def _split(
+        self, rows: ArrayRows, rng: np.random.RandomState
+    ) -> tuple[ArrayRows, ArrayRows | None]:
         """Rows to train with, and to calibrate with if that is wanted."""
         if self.calibration is None:
             return rows, None
@@ -110,7 +114,9 @@ class LabelClassifier(InducingPointClassifier):
         """
         scores, _ = self.latent_mean_and_variance(X)
         if self._platt is not None:
-            scores = np.log(np.maximum(self._platt.probabilities(scores), np.finfo(np.float64).tiny))
+            scores = np.log(
+                np.maximum(self._platt.probabilities(scores), np.finfo(np.float64).tiny)
+            )
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: ArrayLike) -> Array:
@@ -129,8 +135,8 @@ class LabelClassifier(InducingPointClassifier):
         Returns
         -------
         lower, upper : ndarray of shape (n, n_classes)
-            For each class, its probability when its own latent function is at its lower or upper quantile and the
-            others are at the opposite one.
+            For each class, its probability when its own latent function is at its lower or upper
+            quantile and the others are at the opposite one.
         """
         reach = ndtri(0.5 + fraction("level", level) / 2)
         mean, variance = self.latent_mean_and_variance(X)
@@ -146,4 +152,6 @@ class LabelClassifier(InducingPointClassifier):
             return self._platt.probabilities(mean)
         clipped = np.clip(mean, 0.0, 1.0)
         total = clipped.sum(axis=1, keepdims=True)
-        return np.where(total > 0, clipped / np.where(total > 0, total, 1.0), self._model.frequencies)
+        return np.where(
+            total > 0, clipped / np.where(total > 0, total, 1.0), self._model.frequencies
+        )

@@ -43,12 +43,18 @@ class PlattScaling:
 
     def __init__(self, scores: Array, codes: Integers, weights: Array | None):
         frozen = FrozenEstimator(_Scores().fit(scores, codes))
-        # The estimator is frozen, so one "fold" of all rows is as good as any, however rare a class is.
+        # The estimator is frozen, so one "fold" of all rows is as good as any, however rare a class
+        # is.
         everything = np.arange(len(scores))
-        self._calibrated = CalibratedClassifierCV(frozen, method="sigmoid", cv=[(everything, everything)])
+        self._calibrated = CalibratedClassifierCV(
+            frozen, method="sigmoid", cv=[(everything, everything)]
+        )
         with warnings.catch_warnings():
-            # The warning that a frozen estimator takes no weights is beside the point: it is not fitted again.
-            warnings.filterwarnings("ignore", message=".*FrozenEstimator.*sample_weight", category=UserWarning)
+            # The warning that a frozen estimator takes no weights is beside the point: it is not
+            # fitted again.
+            warnings.filterwarnings(
+                "ignore", message=".*FrozenEstimator.*sample_weight", category=UserWarning
+            )
             self._calibrated.fit(scores, codes, sample_weight=weights)
 
     def probabilities(self, scores: Array) -> Array:
@@ -62,7 +68,10 @@ def hold_out(rows: ArrayRows, rng: np.random.RandomState) -> tuple[Integers, Int
     Copies of a row stay together. A class with a single row, or copies of one, is in both parts.
     """
     identity = rows.identities()
-    train, calibrate = np.ones(identity.max() + 1, dtype=bool), np.zeros(identity.max() + 1, dtype=bool)
+    train, calibrate = (
+        np.ones(identity.max() + 1, dtype=bool),
+        np.zeros(identity.max() + 1, dtype=bool),
+    )
     for code in range(rows.n_classes):
         own = rng.permutation(np.unique(identity[rows.codes == code]))
         held = own[: max(1, round(HELD_OUT * len(own)))]

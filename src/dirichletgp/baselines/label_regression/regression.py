@@ -14,7 +14,7 @@ from ..._gp.core.statistics import ClassStatistics
 from ..._gp.core.threads import Workers
 from ..._gp.rows.in_memory import ArrayRows
 from ..._gp.training.kernel_search import JITTER, State, warn_of_jitter
-from ..._gp.training.progress import Progress
+from ..._gp.training.progress import Progress, Stage
 from ..._gp.training.schedule import Schedule
 from .bound import LabelObjective, label_bound
 from .model import LabelClassifier, LabelModel
@@ -58,30 +58,38 @@ class LabelTrainer(Schedule):
                 state = self.optimise(state, max(1, max_iter // 10))
         basis, state = self.basis(state)
         noise, variance = float(state.noise or spread), state.kernel.variance
-        with self.progress.stage(f"statistics: {len(basis.points)} points, {len(self.rows)} rows"):
+        with self.progress.stage(
+            Stage.STATISTICS, f"statistics: {len(basis.points)} points, {len(self.rows)} rows"
+        ):
             statistics = ClassStatistics.accumulate(
                 self.rows, basis.vectors, len(basis.points), self.workers, [0] * self.rows.n_classes
             )
         # Whitened already: in this basis K_mm is the identity.
         identity = np.eye(len(basis.points))
-        bound, _ = label_bound(statistics, identity, variance, noise, self.frequencies, self.workers)
+        bound, _ = label_bound(
+            statistics, identity, variance, noise, self.frequencies, self.workers
+        )
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
-        model = LabelModel(state.kernel, state.points, state.jitter, noise, self.frequencies, statistics)
+        model = LabelModel(
+            state.kernel, state.points, state.jitter, noise, self.frequencies, statistics
+        )
         return model, bound.value, state.n_iter
 
 
 class GPRegressionClassifier(LabelClassifier):
     """Sparse Gaussian-process regression on 0/1 labels: the paper's GPR, and GPR (Platt).
 
-    One regression per class on the centred indicator of the class, all with the same kernel, noise and inducing points,
-    so that one Gram matrix serves all classes. The noise is learned with the kernel. Probabilities are the
-    latent means, clipped to [0, 1] and normalised; or, with `calibration="platt"`, sigmoids of them, fitted to a fifth
-    of the training rows that was held out.
+    One regression per class on the centred indicator of the class, all with the same kernel, noise
+    and inducing points, so that one Gram matrix serves all classes. The noise is learned with the
+    kernel. Probabilities are the latent means, clipped to [0, 1] and normalised; or, with
+    `calibration="platt"`, sigmoids of them, fitted to a fifth of the training rows that was held
+    out.
 
     Parameters
     ----------
-    kernel, ard, lengthscale, variance, n_inducing, inducing, optimize_inducing, scaler, max_iter, n_subsample, \
+    kernel, ard, lengthscale, variance, n_inducing, inducing, optimize_inducing, scaler, max_iter,
+    n_subsample, \
 n_jobs, random_state, verbose
         As in `DirichletGPClassifier`.
     noise : float or None, default=None
@@ -153,7 +161,9 @@ n_jobs, random_state, verbose
         noise = None if self.noise is None else positive("noise", self.noise)
         rows = self._training_rows(X, y, sample_weight, rng)
         n_features = rows.take(np.arange(1)).X.shape[1]
-        settings = self._with_scaled_points(check_kernel_settings(self, n_features, _DEFAULT_POINTS))
+        settings = self._with_scaled_points(
+            check_kernel_settings(self, n_features, _DEFAULT_POINTS)
+        )
         rows, held_out = self._split(rows, rng)
         frequencies = rows.class_weights / rows.class_weights.sum()
         with Workers(self.n_jobs) as workers:

@@ -1,9 +1,10 @@
 """`NystromRidgeClassifier`: Nystrom kernel ridge regression on labels, tuned by cross validation.
 
-Ridge regression on the span of M points has coefficients (G^ + n lambda I)^-1 t_c in the whitened basis: the model of
-regression on labels, with noise n lambda. Everything that cross validation needs is in the statistics of the folds. One
-pass over the rows per bandwidth sums them; the statistics of a training part are the total less those of its fold; one
-eigendecomposition per fold serves all regularisations; and the squared error on the fold is
+Ridge regression on the span of M points has coefficients (G^ + n lambda I)^-1 t_c in the whitened
+basis: the model of regression on labels, with noise n lambda. Everything that cross validation
+needs is in the statistics of the folds. One pass over the rows per bandwidth sums them; the
+statistics of a training part are the total less those of its fold; one eigendecomposition per fold
+serves all regularisations; and the squared error on the fold is
 
     sum_c [ sum_i y_ic^2 - 2 beta_c' t_fc + beta_c' G_f beta_c ]
 
@@ -28,7 +29,7 @@ from ..._gp.core.threads import Workers
 from ..._gp.rows.in_memory import ArrayRows
 from ..._gp.training.inducing_points import INDUCING, choose_points
 from ..._gp.training.kernel_search import JITTER
-from ..._gp.training.progress import Progress
+from ..._gp.training.progress import Progress, Stage
 from ..._gp.training.schedule import POOL_ROWS
 from .model import LabelClassifier, LabelModel
 
@@ -61,16 +62,24 @@ class _Folds:
     def accumulate(cls, rows: ArrayRows, folds: Integers, basis: Basis, workers: Workers) -> _Folds:
         """One pass over the rows: a fold and a class together are a class of the statistics."""
         n_folds, n_classes, n_points = int(folds.max()) + 1, rows.n_classes, len(basis.points)
-        compound = ArrayRows(rows.X, folds * n_classes + rows.codes, rows.weights, n_folds * n_classes, rows.scale)
+        compound = ArrayRows(
+            rows.X, folds * n_classes + rows.codes, rows.weights, n_folds * n_classes, rows.scale
+        )
         gram_of = np.repeat(np.arange(n_folds), n_classes).tolist()
         statistics = ClassStatistics.accumulate(compound, basis.vectors, n_points, workers, gram_of)
         shape = n_folds, n_classes
-        return cls(statistics.counts.reshape(shape), statistics.sums.reshape(*shape, n_points), statistics.grams)
+        return cls(
+            statistics.counts.reshape(shape),
+            statistics.sums.reshape(*shape, n_points),
+            statistics.grams,
+        )
 
     @property
     def total(self) -> ClassStatistics:
         """The statistics of all rows, with one Gram."""
-        return ClassStatistics(self.counts.sum(axis=0), self.sums.sum(axis=0), self.grams.sum(axis=0, keepdims=True))
+        return ClassStatistics(
+            self.counts.sum(axis=0), self.sums.sum(axis=0), self.grams.sum(axis=0, keepdims=True)
+        )
 
     def squared_errors(self, regularisations: Array, workers: Workers) -> Array:
         """Sum of squared errors on all folds, each predicted from the others, for each regularisation."""
@@ -85,11 +94,16 @@ class _Folds:
             # In the basis of the eigenvectors, coefficients are targets / (values + n lambda).
             turned, own_turned = targets @ vectors, own_targets @ vectors
             own_gram = product(product(np.ascontiguousarray(vectors.T), self.grams[f]), vectors)
-            squares = own_counts @ (1.0 - frequencies) ** 2 + (own_counts.sum() - own_counts) @ frequencies**2
+            squares = (
+                own_counts @ (1.0 - frequencies) ** 2
+                + (own_counts.sum() - own_counts) @ frequencies**2
+            )
             errors = []
             for regularisation in regularisations:
                 beta = turned / (np.maximum(values, 0.0) + n * regularisation)
-                errors.append(squares - 2.0 * np.vdot(beta, own_turned) + np.vdot(beta @ own_gram, beta))
+                errors.append(
+                    squares - 2.0 * np.vdot(beta, own_turned) + np.vdot(beta @ own_gram, beta)
+                )
             return np.array(errors)
 
         return np.sum(list(workers.map(of_fold, range(len(self.counts)))), axis=0)
@@ -103,15 +117,16 @@ def _centred(sums: Array, frequencies: Array) -> Array:
 class NystromRidgeClassifier(LabelClassifier):
     """Nystrom kernel ridge regression on labels with Platt scaling: the paper's NKRR.
 
-    Bandwidth and regularisation are chosen together by cross-validated squared error, on 80 % of the training rows;
-    the other 20 % fit a sigmoid per class.
+    Bandwidth and regularisation are chosen together by cross-validated squared error, on 80 % of
+    the training rows; the other 20 % fit a sigmoid per class.
 
     Parameters
     ----------
     kernel : {"rbf", "matern12", "matern32", "matern52"}, default="rbf"
         Isotropic.
     bandwidths : array-like or None, default=None
-        Lengthscales to choose from, in units of the scaled features. None: six octaves around their spread.
+        Lengthscales to choose from, in units of the scaled features. None: six octaves around their
+        spread.
     regularisations : array-like or None, default=None
         Values of lambda to choose from. None: ten decades up to 1.
     n_inducing : int, default=1000
@@ -176,7 +191,10 @@ class NystromRidgeClassifier(LabelClassifier):
 
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         rng, progress = check_random_state(self.random_state), Progress(self.verbose)
-        family, method = choice("kernel", self.kernel, KERNELS), choice("inducing", self.inducing, INDUCING)
+        family, method = (
+            choice("kernel", self.kernel, KERNELS),
+            choice("inducing", self.inducing, INDUCING),
+        )
         n_inducing = count("n_inducing", self.n_inducing, 1)
         n_folds = None if self.n_folds is None else count("n_folds", self.n_folds, 2)
         rows = self._training_rows(X, y, sample_weight, rng)
@@ -187,22 +205,25 @@ class NystromRidgeClassifier(LabelClassifier):
             "bandwidths", spread * _BANDWIDTHS if self.bandwidths is None else self.bandwidths
         )
         regularisations = positive_numbers(
-            "regularisations", _REGULARISATIONS if self.regularisations is None else self.regularisations
+            "regularisations",
+            _REGULARISATIONS if self.regularisations is None else self.regularisations,
         )
 
         def kernel(bandwidth: float) -> Kernel:
             return Kernel(family, np.full(pool.X.shape[1], bandwidth), 1.0)
 
         distinct = np.unique(pool.X, axis=0)
-        with progress.stage(f"{min(n_inducing, len(distinct))} points"):
-            points = choose_points(method, distinct, np.ones(len(distinct)), n_inducing, kernel(spread), rng)
+        with progress.stage(Stage.POINTS, f"{min(n_inducing, len(distinct))} points"):
+            points = choose_points(
+                method, distinct, np.ones(len(distinct)), n_inducing, kernel(spread), rng
+            )
         if n_folds is None:
             n_folds = 10 if len(rows) <= _MANY_ROWS else 5
         folds = _fold_of_each_row(rows, n_folds, rng)
         best, errors = np.inf, []
         with Workers(self.n_jobs) as workers:
             for bandwidth in bandwidths:
-                with progress.stage(f"bandwidth {bandwidth:.3g}"):
+                with progress.stage(Stage.KERNEL, f"bandwidth {bandwidth:.3g}"):
                     basis = make_basis(kernel(bandwidth), points, JITTER)
                     statistics = _Folds.accumulate(rows, folds, basis, workers)
                     errors.append(statistics.squared_errors(regularisations, workers))
@@ -220,7 +241,10 @@ class NystromRidgeClassifier(LabelClassifier):
         frequencies = rows.class_weights / total_weight
         noise = float(total_weight) * self.regularisation_
         self.inducing_points_ = self._unscaled_points(points)
-        self._keep(LabelModel(basis.kernel, points, JITTER, noise, frequencies, statistics_of_all), held_out)
+        self._keep(
+            LabelModel(basis.kernel, points, JITTER, noise, frequencies, statistics_of_all),
+            held_out,
+        )
 
 
 def _fold_of_each_row(rows: ArrayRows, n_folds: int, rng: np.random.RandomState) -> Integers:

@@ -1,7 +1,8 @@
 """The belief of variational inference: Gaussians over the whitened inducing values of L latent functions.
 
-A latent function is f_c(x) = u' v_c + what the inducing points cannot explain, with u = L^-1 k(Z, x) and v_c ~ N(0, I).
-The belief is q(v_c) = N(m_c, S_c), kept as mean m_c and precision B_c = S_c^-1. At a row,
+A latent function is f_c(x) = u' v_c + what the inducing points cannot explain, with u = L^-1 k(Z,
+x) and v_c ~ N(0, I). The belief is q(v_c) = N(m_c, S_c), kept as mean m_c and precision B_c =
+S_c^-1. At a row,
 
     mean_c = u' m_c        var_c = s2 - u'u + u' S_c u
 """
@@ -26,7 +27,8 @@ from ..._gp.rows.in_memory import block_size
 
 Array = NDArray[np.float64]
 
-# Rows that a thread takes at once: at least so many, and for many latents so many that there are few tasks.
+# Rows that a thread takes at once: at least so many, and for many latents so many that there are
+# few tasks.
 _SEGMENT, _TASKS = 2_048, 64
 
 
@@ -75,7 +77,9 @@ class Belief:
     def with_mean(self, mean: Array) -> "Belief":
         """The same precisions, and all that is known of them, about another mean."""
         other = Belief(mean, self.precision)
-        vars(other).update({name: vars(self)[name] for name in ("factors", "covariance") if name in vars(self)})
+        vars(other).update(
+            {name: vars(self)[name] for name in ("factors", "covariance") if name in vars(self)}
+        )
         return other
 
     def marginals(self, vectors: Array, variance: float) -> tuple[Array, Array]:
@@ -100,8 +104,12 @@ def identities(n_latents: int, n_points: int) -> Array:
 
 def solved(factors: Array, vectors: Array) -> Array:
     """A_c^-1 x_c for vectors x_c (L, M), with Cholesky factors of the A_c."""
-    halves = [solve_rows(factor, x[None].copy()) for factor, x in zip(factors, vectors, strict=True)]
-    return np.concatenate([solve_rows_transposed(factor, half) for factor, half in zip(factors, halves, strict=True)])
+    halves = [
+        solve_rows(factor, x[None].copy()) for factor, x in zip(factors, vectors, strict=True)
+    ]
+    return np.concatenate(
+        [solve_rows_transposed(factor, half) for factor, half in zip(factors, halves, strict=True)]
+    )
 
 
 def add_weighted_grams(grams: Array, vectors: Array, weights: Array, workers: Workers) -> None:

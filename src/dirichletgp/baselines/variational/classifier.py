@@ -26,27 +26,30 @@ _LARGEST_FACTORS = 2.5e8  # bytes of the precisions of all latents
 class VariationalGPClassifier(InducingPointClassifier):
     """Sparse variational Gaussian-process classification (Hensman et al., 2015): the paper's GPC.
 
-    The bound is that of the labels themselves, under a Bernoulli likelihood for two classes or one latent function per
-    class for many. The belief over inducing values has a full covariance and moves by natural gradients; the kernel is
-    learned by L-BFGS on the bound with the belief at its best for every kernel, so neither waits for the other.
+    The bound is that of the labels themselves, under a Bernoulli likelihood for two classes or one
+    latent function per class for many. The belief over inducing values has a full covariance and
+    moves by natural gradients; the kernel is learned by L-BFGS on the bound with the belief at its
+    best for every kernel, so neither waits for the other.
 
     Parameters
     ----------
-    kernel, ard, lengthscale, variance, inducing, optimize_inducing, class_weight, scaler, n_subsample, n_jobs, \
+    kernel, ard, lengthscale, variance, inducing, optimize_inducing, class_weight, scaler,
+    n_subsample, n_jobs, \
 random_state, verbose
         As in `DirichletGPClassifier`.
     n_inducing : int or None, default=None
         None: 400, or fewer if there are very many classes.
     likelihood : {"auto", "logit", "probit", "softmax", "robustmax"}, default="auto"
-        For two classes "logit" (the default) or "probit"; for many "softmax" (the default) or "robustmax": the largest
-        latent names the label, but for a share of 0.001 of the labels.
+        For two classes "logit" (the default) or "probit"; for many "softmax" (the default) or
+        "robustmax": the largest latent names the label, but for a share of 0.001 of the labels.
     tol : float, default=1e-6
         Training ends when an iteration raises the bound by less than this per row.
     max_iter : int, default=200
         Most iterations for the kernel (epochs, with minibatches). 0 keeps the starting values.
     batch_size : int, "auto" or None, default="auto"
-        None: full batches, of a sample of the rows if there are very many (see `n_subsample`). A number: minibatches of
-        all rows, with Adam for the kernel. "auto": full batches, then a few epochs of minibatches if it was a sample.
+        None: full batches, of a sample of the rows if there are very many (see `n_subsample`). A
+        number: minibatches of all rows, with Adam for the kernel. "auto": full batches, then a few
+        epochs of minibatches if it was a sample.
 
     Attributes
     ----------
@@ -120,9 +123,13 @@ random_state, verbose
         likelihood = self._likelihood()
         most_points = int(np.sqrt(_LARGEST_FACTORS / (8 * likelihood.n_latents)))
         n_features = rows.take(np.arange(1)).X.shape[1]
-        settings = self._with_scaled_points(check_kernel_settings(self, n_features, min(400, most_points)))
+        settings = self._with_scaled_points(
+            check_kernel_settings(self, n_features, min(400, most_points))
+        )
         with Workers(self.n_jobs) as workers:
-            trainer = VariationalTrainer(rows, settings, likelihood, tolerance, batch_size, workers, rng, progress)
+            trainer = VariationalTrainer(
+                rows, settings, likelihood, tolerance, batch_size, workers, rng, progress
+            )
             model, self.bound_, self.n_iter_ = trainer.run()
         progress.done()
         if not trainer.converged:
@@ -139,7 +146,9 @@ random_state, verbose
         options = _TWO_CLASSES if n_classes == 2 else _MANY_CLASSES
         name = choice("likelihood", self.likelihood, (*_TWO_CLASSES, *_MANY_CLASSES[1:]))
         if name not in options:
-            raise ValueError(f"likelihood={name!r} is not for {n_classes} classes; pass one of {options}.")
+            raise ValueError(
+                f"likelihood={name!r} is not for {n_classes} classes; pass one of {options}."
+            )
         self.likelihood_ = options[1] if name == "auto" else name
         if n_classes == 2:
             return Bernoulli(self.likelihood_)
@@ -161,7 +170,9 @@ random_state, verbose
         rows = self._new_rows(X)
 
         def of_block(block: Array, place: slice) -> Array:
-            return self._model.likelihood.probabilities(*self._model.latent(block))[: place.stop - place.start]
+            return self._model.likelihood.probabilities(*self._model.latent(block))[
+                : place.stop - place.start
+            ]
 
         return self._of_blocks(rows, of_block)
 

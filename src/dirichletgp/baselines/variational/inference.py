@@ -2,15 +2,16 @@
 
     bound = sum_i w_i E[log p(y_i | f_i)] - sum_c KL(q(v_c) || N(0, I))
 
-With g and d the derivatives of w_i E[log p] by latent mean and variance, every row acts like a Gaussian observation (a
-site) of precision -2 d, and the bound is stationary where
+With g and d the derivatives of w_i E[log p] by latent mean and variance, every row acts like a
+Gaussian observation (a site) of precision -2 d, and the bound is stationary where
 
     B_c = I + sum_i -2 d u u'        r_c = sum_i g u - m_c = 0.
 
-A natural-gradient step moves B_c to that sum and m_c by B_c^-1 r_c. It is Newton's step for a single latent: some ten
-steps where plain gradients of (m, S) take hundreds. For many classes it ignores that likelihoods couple the latents (a
-softmax does not notice what all of them share) and creeps. So the means move by Newton's step with that coupling,
-solved by conjugate gradients at a fraction of the price of a pass.
+A natural-gradient step moves B_c to that sum and m_c by B_c^-1 r_c. It is Newton's step for a
+single latent: some ten steps where plain gradients of (m, S) take hundreds. For many classes it
+ignores that likelihoods couple the latents (a softmax does not notice what all of them share) and
+creeps. So the means move by Newton's step with that coupling, solved by conjugate gradients at a
+fraction of the price of a pass.
 """
 
 from collections.abc import Iterable
@@ -143,11 +144,17 @@ class Inference:
 
         def of_slice(place: slice) -> tuple[float, Array, Array]:
             mean, variance = belief.marginals(chunk.vectors[place], self.variance)
-            value, by_mean, by_variance = self.likelihood.expected_log(mean, variance, chunk.codes[place])
+            value, by_mean, by_variance = self.likelihood.expected_log(
+                mean, variance, chunk.codes[place]
+            )
             weights = np.full(len(value), self.scale)
             if chunk.weights is not None:
                 weights *= chunk.weights[place]
-            return float(weights @ value), weights[:, None] * by_mean, -2.0 * weights[:, None] * by_variance
+            return (
+                float(weights @ value),
+                weights[:, None] * by_mean,
+                -2.0 * weights[:, None] * by_variance,
+            )
 
         parts = list(self.workers.map(of_slice, row_slices(len(chunk.codes), _SLICE)))
         values, by_mean, precision = zip(*parts, strict=True)
@@ -156,9 +163,10 @@ class Inference:
     def settle(self, belief: Belief, tolerance: float) -> tuple[Fit, int]:
         """Steps until the next would gain less than `tolerance`; the fit, and the passes made.
 
-        A step that lowers the bound, or leaves no positive definite precision, is shortened. How long the next one is
-        the last one says: where rows are all but separable, sites answer to the variances so strongly that full steps
-        swing about the best belief, and half of each goes straight there.
+        A step that lowers the bound, or leaves no positive definite precision, is shortened. How
+        long the next one is the last one says: where rows are all but separable, sites answer to
+        the variances so strongly that full steps swing about the best belief, and half of each goes
+        straight there.
         """
         fit, length, passes = self.measure(belief), 1.0, 1
         while passes < _MOST_PASSES and (step := self.step_from(fit)).gain > tolerance:
@@ -190,24 +198,33 @@ class Inference:
             change = target.precision - fit.belief.precision
             gain = 0.25 * float(np.vdot(change, fit.belief.covariance - target.covariance))
         except np.linalg.LinAlgError:
-            # Sites of a likelihood that is not log-concave: without those of negative precision it is a belief.
+            # Sites of a likelihood that is not log-concave: without those of negative precision it
+            # is a belief.
             target, gain = Belief(fit.belief.mean, self._clipped_precision(fit)), np.inf
             target.prepare(self.workers)
-        curvatures = [self.likelihood.curvature(s.codes, np.maximum(s.precision, 0.0)) for s in fit.sites]
+        curvatures = [
+            self.likelihood.curvature(s.codes, np.maximum(s.precision, 0.0)) for s in fit.sites
+        ]
         direction = newton_direction(fit, curvatures, target.factors)
         return Step(direction, target, gain + 0.5 * float(np.vdot(fit.by_mean, direction)))
 
     def _clipped_precision(self, fit: Fit) -> Array:
         precision = identities(*fit.belief.mean.shape)
         for sites in fit.sites:
-            add_weighted_grams(precision, sites.vectors, sites.copies * np.maximum(sites.precision, 0.0), self.workers)
+            add_weighted_grams(
+                precision,
+                sites.vectors,
+                sites.copies * np.maximum(sites.precision, 0.0),
+                self.workers,
+            )
         return precision
 
 
 def best_length(gain: float, length: float, change: float) -> float:
     """Where the parabola 2 gain t - b t^2 through the change of the bound at `length` has its top, or one if beyond.
 
-    `gain` is what a step of length one gains if the bound is the parabola that the step was made for.
+    `gain` is what a step of length one gains if the bound is the parabola that the step was made
+    for.
     """
     missing = 2.0 * gain * length - change
     return min(1.0, gain * length**2 / missing) if missing > 0.0 and np.isfinite(gain) else 1.0
@@ -224,8 +241,8 @@ def moved(belief: Belief, step: Step, length: float) -> Belief:
 def newton_direction(fit: Fit, curvatures: list[Curvature], factors: Array) -> Array:
     """Solve (I + sum_i D_i (x) u u') x = r for the means (L, M), by preconditioned conjugate gradients.
 
-    D_i (L, L) is the curvature of row i, positive semi-definite. `factors` are Cholesky factors of the preconditioner,
-    the precisions of the latents one by one; it is exact for a single latent.
+    D_i (L, L) is the curvature of row i, positive semi-definite. `factors` are Cholesky factors of
+    the preconditioner, the precisions of the latents one by one; it is exact for a single latent.
     """
 
     def times(x: Array) -> Array:

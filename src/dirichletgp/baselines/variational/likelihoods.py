@@ -1,9 +1,10 @@
 """Likelihoods of class labels given latent functions: expectations under Gaussian latents, with their derivatives.
 
-Variational inference needs, for every row, E[log p(y | f)] with f ~ N(mean, variance), independent over latents, and
-its derivatives with respect to mean and variance. One-dimensional expectations are Gauss-Hermite sums, and the
-derivatives are those of the sum itself, so that bound and gradient agree to rounding. The softmax, for which other
-libraries draw samples or bound the bound, is an exact integral (`_race.py`).
+Variational inference needs, for every row, E[log p(y | f)] with f ~ N(mean, variance), independent
+over latents, and its derivatives with respect to mean and variance. One-dimensional expectations
+are Gauss-Hermite sums, and the derivatives are those of the sum itself, so that bound and gradient
+agree to rounding. The softmax, for which other libraries draw samples or bound the bound, is an
+exact integral (`_race.py`).
 """
 
 from collections.abc import Callable
@@ -14,14 +15,19 @@ from numpy.polynomial.hermite import hermgauss
 from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri
 
-from ..._gp.core.probabilities.softmax import class_probabilities, expected_log_softmax, probability_interval
+from ..._gp.core.probabilities.softmax import (
+    class_probabilities,
+    expected_log_softmax,
+    probability_interval,
+)
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Curvature = Callable[[Array], Array]
 
-# 32 nodes: E[log p] is right to 2e-7 at a latent variance of 4, to 2e-4 at 16, to 0.02 at 100 and to 0.15 (less than
-# one percent of it) at 400. So wide are latents far from all rows only, or those of rows told apart with ease.
+# 32 nodes: E[log p] is right to 2e-7 at a latent variance of 4, to 2e-4 at 16, to 0.02 at 100 and
+# to 0.15 (less than one percent of it) at 400. So wide are latents far from all rows only, or those
+# of rows told apart with ease.
 _NODES, _WEIGHTS = hermgauss(32)
 _NODES, _WEIGHTS = np.sqrt(2.0) * _NODES, _WEIGHTS / np.sqrt(np.pi)
 _SMALLEST_VARIANCE = 1e-12
@@ -75,7 +81,9 @@ class Bernoulli:
     def expected_log(self, mean: Array, variance: Array, codes: Integers) -> Expectation:
         sign = np.where(codes == 1, 1.0, -1.0)[:, None]
         sigma = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE))
-        f = sign * mean + sigma * _NODES  # the nodes are symmetric, so the sign of the noise does not matter
+        f = (
+            sign * mean + sigma * _NODES
+        )  # the nodes are symmetric, so the sign of the noise does not matter
         if self.link == "logit":
             tail = np.exp(-np.abs(f))
             log_p = np.minimum(f, 0.0) - np.log1p(tail)
@@ -84,7 +92,9 @@ class Bernoulli:
             log_p = log_ndtr(f)
             slope = _slope_of_log_ndtr(f)
         by_sigma = slope @ (_WEIGHTS * _NODES)
-        return Expectation(log_p @ _WEIGHTS, sign * (slope @ _WEIGHTS)[:, None], by_sigma[:, None] / (2.0 * sigma))
+        return Expectation(
+            log_p @ _WEIGHTS, sign * (slope @ _WEIGHTS)[:, None], by_sigma[:, None] / (2.0 * sigma)
+        )
 
     def curvature(self, codes: Integers, precision: Array) -> Curvature:
         return lambda f: precision * f
@@ -112,8 +122,9 @@ class Softmax:
         return Expectation(*expected_log_softmax(codes, mean, variance))
 
     def curvature(self, codes: Integers, precision: Array) -> Curvature:
-        # The matrix is E[diag(pi) - pi pi']: zero along (1, ..., 1), E[pi_i (1 - pi_i)] on the diagonal. Stand-in with
-        # both: a_i (a_1 + ... + a_C - a_i) on the diagonal, -a_i a_j elsewhere. Two classes make it exact.
+        # The matrix is E[diag(pi) - pi pi']: zero along (1, ..., 1), E[pi_i (1 - pi_i)] on the
+        # diagonal. Stand-in with both: a_i (a_1 + ... + a_C - a_i) on the diagonal, -a_i a_j
+        # elsewhere. Two classes make it exact.
         a = root = np.sqrt(precision)
         # No latent varies without another, but where precisions vanish rounding may say so.
         least = np.maximum(_LEAST_OTHERS * root, 1e-300)
@@ -133,8 +144,8 @@ class Softmax:
 class RobustMax:
     """One latent per class: the largest names the label, save for a share `epsilon` of labels that are any other class.
 
-    This is the likelihood of the paper's experiments. E[log p] needs the probability that a latent is the largest,
-    the mean over f_y of prod_{j != y} Phi((f_y - m_j) / sqrt(v_j)).
+    This is the likelihood of the paper's experiments. E[log p] needs the probability that a latent
+    is the largest, the mean over f_y of prod_{j != y} Phi((f_y - m_j) / sqrt(v_j)).
     """
 
     def __init__(self, n_classes: int, epsilon: float = 1e-3):
@@ -164,13 +175,19 @@ class RobustMax:
         return self._others + (1.0 - self.epsilon - self._others) * largest
 
     def interval(self, mean: Array, variance: Array, level: float) -> tuple[Array, Array]:
-        # Given f, a class has probability 1 - epsilon or epsilon / (C - 1): quantiles of two values.
+        # Given f, a class has probability 1 - epsilon or epsilon / (C - 1): quantiles of two
+        # values.
         largest = self._largest(mean, variance)
         low, high = largest >= 0.5 + level / 2, largest > 0.5 - level / 2
-        return np.where(low, 1.0 - self.epsilon, self._others), np.where(high, 1.0 - self.epsilon, self._others)
+        return np.where(low, 1.0 - self.epsilon, self._others), np.where(
+            high, 1.0 - self.epsilon, self._others
+        )
 
     def _largest(self, mean: Array, variance: Array) -> Array:
-        columns = [_probability_of_largest(mean, variance, np.full(len(mean), c)).value for c in range(mean.shape[1])]
+        columns = [
+            _probability_of_largest(mean, variance, np.full(len(mean), c)).value
+            for c in range(mean.shape[1])
+        ]
         largest = np.column_stack(columns)
         return np.asarray(largest / largest.sum(axis=1, keepdims=True))
 

@@ -1,7 +1,8 @@
 """Minibatches: natural-gradient steps of the belief and Adam for the kernel, for more rows than full batches can take.
 
-Each batch gives an unbiased estimate of the bound of all rows. Step lengths are halved when a few epochs, each of which
-sees every row once, did not improve on the best before them; the search ends when that has happened a few times.
+Each batch gives an unbiased estimate of the bound of all rows. Step lengths are halved when a few
+epochs, each of which sees every row once, did not improve on the best before them; the search ends
+when that has happened a few times.
 """
 
 from dataclasses import dataclass, replace
@@ -66,23 +67,34 @@ class StochasticSearch:
     rng: np.random.RandomState
     progress: Progress
 
-    def run(self, state: State, belief: Belief, max_epochs: int) -> tuple[State, Belief, list[float], bool]:
+    def run(
+        self, state: State, belief: Belief, max_epochs: int
+    ) -> tuple[State, Belief, list[float], bool]:
         """Kernel and belief, the estimated bound of every epoch, and whether the search came to its end."""
         adam = Adam(len(self.coordinates.vector(state)))
         history: list[float] = []
         halvings, waited, total = 0, 0, float(self.rows.class_weights.sum())
         for epoch in range(max_epochs):
             state, belief, bound = self._epoch(state, belief, adam, 0.5**halvings)
-            waited = 0 if not history or bound > max(history) + self.tolerance * total else waited + 1
+            waited = (
+                0 if not history or bound > max(history) + self.tolerance * total else waited + 1
+            )
             history.append(bound)
             if waited == _PATIENCE:
                 halvings, waited = halvings + 1, 0
             self.progress.evaluation(epoch + 1, bound / total)
             if halvings > _HALVINGS:
                 break
-        return replace(state, n_iter=state.n_iter + len(history)), belief, history, halvings > _HALVINGS
+        return (
+            replace(state, n_iter=state.n_iter + len(history)),
+            belief,
+            history,
+            halvings > _HALVINGS,
+        )
 
-    def _epoch(self, state: State, belief: Belief, adam: Adam, length: float) -> tuple[State, Belief, float]:
+    def _epoch(
+        self, state: State, belief: Belief, adam: Adam, length: float
+    ) -> tuple[State, Belief, float]:
         """Every row once, in random order; the mean of the estimated bounds is that of the epoch."""
         order, bounds = self.rng.permutation(len(self.rows)), []
         n_batches = max(1, len(self.rows) // self.batch_size)
@@ -91,14 +103,17 @@ class StochasticSearch:
             view = KernelView(state.kernel, state.points, state.jitter, self.workers)
             scale = len(self.rows) / len(batch)
             chunk = view.chunk(batch.X, batch.codes, batch.weights)
-            inference = Inference([chunk], self.likelihood, state.kernel.variance, self.workers, scale=scale)
+            inference = Inference(
+                [chunk], self.likelihood, state.kernel.variance, self.workers, scale=scale
+            )
             fit = inference.measure(belief)
             bounds.append(fit.bound)
             vector = self.coordinates.vector(state)
             gradient = self.coordinates.gradient(view.gradient(fit, batch.X), 0.0)
             belief = _natural_step(inference, fit, length * _BELIEF_STEP)
             state = replace(
-                self.coordinates.state(vector + adam.step(gradient, length * _KERNEL_STEP)), n_iter=state.n_iter
+                self.coordinates.state(vector + adam.step(gradient, length * _KERNEL_STEP)),
+                n_iter=state.n_iter,
             )
         return state, belief, float(np.mean(bounds))
 

@@ -45,4 +45,6 @@ class VariationalModel:
 
     def __getstate__(self) -> dict[str, Any]:
         belief = Belief(self.belief.mean, self.belief.precision)
-        return {name: value for name, value in vars(self).items() if name != "basis"} | {"belief": belief}
+        return {name: value for name, value in vars(self).items() if name != "basis"} | {
+            "belief": belief
+        }

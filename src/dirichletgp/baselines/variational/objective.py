@@ -1,7 +1,8 @@
 """The variational bound as a function of kernel and inducing points, with the belief at its best for each.
 
-At the best belief the bound's derivative through the belief is zero, so what remains is the derivative at a fixed
-belief over whitened values. With B*_c = I + sum_i -2 d u u', a_c = sum_i g u and X = sum_i (d bound / d u_i) u_i',
+At the best belief the bound's derivative through the belief is zero, so what remains is the
+derivative at a fixed belief over whitened values. With B*_c = I + sum_i -2 d u u', a_c = sum_i g u
+and X = sum_i (d bound / d u_i) u_i',
 
     X = sum_c m_c a_c' + (S_c - I)(I - B*_c)        (symmetric at the best belief)
     d bound / d k_i = sum_c g L^-T m_c + 2 d L^-T (S_c - I) u_i        d bound / d K_mm = -1/2 L^-T X L^-1
@@ -30,7 +31,8 @@ _SLICE = 512
 class VariationalObjective:
     """The bound of rows that are kept in memory, scaled.
 
-    Each evaluation starts from the belief of the last: over whitened values it changes little with the kernel.
+    Each evaluation starts from the belief of the last: over whitened values it changes little with
+    the kernel.
 
     Parameters
     ----------
@@ -43,7 +45,14 @@ class VariationalObjective:
     workers : Workers
     """
 
-    def __init__(self, rows: ArrayRows, likelihood: Likelihood, jitter: float, tolerance: float, workers: Workers):
+    def __init__(
+        self,
+        rows: ArrayRows,
+        likelihood: Likelihood,
+        jitter: float,
+        tolerance: float,
+        workers: Workers,
+    ):
         self.rows, self.likelihood, self.jitter = rows, likelihood, jitter
         self.tolerance, self.workers = tolerance, workers
         self.belief: Belief | None = None
@@ -91,9 +100,13 @@ class KernelView:
     def gradient(self, fit: Fit, rows: Array) -> KernelGradient:
         """Derivatives of the bound of a fit to one chunk, made of `rows` (n, D), at a fixed belief."""
         by_covariance = derivative_by_covariance(fit, self.factor)
-        total = gradient_of_points(by_covariance, fit.by_variance, self.kernel, self.points, self.covariance)
+        total = gradient_of_points(
+            by_covariance, fit.by_variance, self.kernel, self.points, self.covariance
+        )
         raw_mean = solve_rows_transposed(self.factor, fit.belief.mean.copy())
-        matrices = [solve_rows_transposed(self.factor, _less_identity(S)) for S in fit.belief.covariance]
+        matrices = [
+            solve_rows_transposed(self.factor, _less_identity(S)) for S in fit.belief.covariance
+        ]
         (sites,) = fit.sites
 
         def of_slice(place: slice) -> KernelGradient:
@@ -103,7 +116,9 @@ class KernelView:
                 term *= sites.precision[place, c, None]
                 derivative -= term
             block = rows[place]
-            return self.kernel.pull_back(block, self.points, self.kernel.values(block, self.points), derivative)
+            return self.kernel.pull_back(
+                block, self.points, self.kernel.values(block, self.points), derivative
+            )
 
         for gradient in self.workers.map(of_slice, row_slices(len(rows), _SLICE)):
             total = total.plus(gradient)
@@ -113,7 +128,8 @@ class KernelView:
 def derivative_by_covariance(fit: Fit, factor: Array) -> Array:
     """Derivative of the bound with respect to K_mm + jitter, of shape (M, M).
 
-    Before the best belief X is not symmetric; with a Cholesky factor as root its lower triangle stands for both.
+    Before the best belief X is not symmetric; with a Cholesky factor as root its lower triangle
+    stands for both.
     """
     X = np.zeros_like(factor)
     for c, mean in enumerate(fit.belief.mean):

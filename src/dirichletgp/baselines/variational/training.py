@@ -11,7 +11,7 @@ from ..._gp.core.posterior import Basis
 from ..._gp.core.threads import Workers, row_slices
 from ..._gp.rows.in_memory import ArrayRows, block_size
 from ..._gp.training.kernel_search import JITTER, Coordinates, State, warn_of_jitter
-from ..._gp.training.progress import Progress
+from ..._gp.training.progress import Progress, Stage
 from ..._gp.training.schedule import Schedule
 from .belief import Belief
 from .inference import Chunk, Inference
@@ -28,7 +28,8 @@ _JITTER = 1e-8
 _AUTOMATIC_BATCH, _AUTOMATIC_EPOCHS = 4_096, 5
 _CHUNK_NUMBERS = 2**22  # numbers in the kernel vectors of a chunk of rows: 32 MB
 _KEPT_NUMBERS = 2**24  # numbers that are kept of the rows between passes: 128 MB
-# A step of the belief may be left out if it gains less than this share of the tolerance on the bound.
+# A step of the belief may be left out if it gains less than this share of the tolerance on the
+# bound.
 _INNER = 0.3
 
 
@@ -44,7 +45,9 @@ class WhitenedChunks:
         n_points = len(self.basis.points)
         for rows, codes, weights in self.rows.chunks(max(1, _CHUNK_NUMBERS // n_points)):
             slices = [rows[place] for place in row_slices(len(rows), block_size(n_points))]
-            yield Chunk(np.concatenate(list(self.workers.map(self.basis.vectors, slices))), codes, weights)
+            yield Chunk(
+                np.concatenate(list(self.workers.map(self.basis.vectors, slices))), codes, weights
+            )
 
 
 class VariationalTrainer(Schedule):
@@ -79,7 +82,9 @@ class VariationalTrainer(Schedule):
     def objective(self, sample: ArrayRows, state: State) -> VariationalObjective:
         """The bound with the belief at its best."""
         tolerance = _INNER * self.tolerance * float(sample.class_weights.sum())
-        self._objective = VariationalObjective(sample, self.likelihood, state.jitter, tolerance, self.workers)
+        self._objective = VariationalObjective(
+            sample, self.likelihood, state.jitter, tolerance, self.workers
+        )
         return self._objective
 
     def run(self) -> tuple[VariationalModel, float, int]:
@@ -91,17 +96,23 @@ class VariationalTrainer(Schedule):
         elif len(state.points) < self.n_points:
             state = self._with_all_points(state)
         basis, state = self.basis(state)
-        with self.progress.stage(f"belief: {len(basis.points)} points, {len(self.rows)} rows"):
+        with self.progress.stage(
+            Stage.BELIEF, f"belief: {len(basis.points)} points, {len(self.rows)} rows"
+        ):
             chunks = WhitenedChunks(self.rows, basis, self.workers)
             numbers = len(self.rows) * (len(basis.points) + 2 * self.likelihood.n_latents)
             stride = -(-numbers // _KEPT_NUMBERS)
-            inference = Inference(chunks, self.likelihood, state.kernel.variance, self.workers, stride)
+            inference = Inference(
+                chunks, self.likelihood, state.kernel.variance, self.workers, stride
+            )
             tolerance = _INNER * self.tolerance * float(self.rows.class_weights.sum())
             fit, passes = inference.settle(self._start_belief(len(basis.points)), tolerance)
             self.progress.note(f"{passes} passes")
         if state.jitter > JITTER:
             warn_of_jitter(state.jitter)
-        model = VariationalModel(state.kernel, state.points, state.jitter, self.likelihood, fit.belief)
+        model = VariationalModel(
+            state.kernel, state.points, state.jitter, self.likelihood, fit.belief
+        )
         return model, fit.bound, state.n_iter
 
     def _searched(self, state: State) -> State:
@@ -137,9 +148,16 @@ class VariationalTrainer(Schedule):
         settings = self.kernel_settings
         coordinates = Coordinates(state, settings.ard, settings.optimize_inducing)
         search = StochasticSearch(
-            self.rows, self.likelihood, coordinates, batch_size, self.tolerance, self.workers, self.rng, self.progress
+            self.rows,
+            self.likelihood,
+            coordinates,
+            batch_size,
+            self.tolerance,
+            self.workers,
+            self.rng,
+            self.progress,
         )
-        with self.progress.stage(f"minibatches of {batch_size} rows"):
+        with self.progress.stage(Stage.KERNEL, f"minibatches of {batch_size} rows"):
             belief = self._start_belief(len(state.points))
             state, self._belief, history, self.converged = search.run(state, belief, max_epochs)
             self.progress.note(f"{len(history)} epochs")

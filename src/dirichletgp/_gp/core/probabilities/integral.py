@@ -1,13 +1,13 @@
 """Many classes as a race: integrals over the level that wins.
 
-With standard Gumbel noise added to every latent, the largest is c with probability pi_c = softmax(f)_c. Let
-kappa_c(s) = -log P(f_c + noise <= s) (`_gumbel.py`) and E = sum_c kappa_c, so that F = exp(-E) is the distribution
-function of the winning level T. Then, by parts,
+With standard Gumbel noise added to every latent, the largest is c with probability pi_c =
+softmax(f)_c. Let kappa_c(s) = -log P(f_c + noise <= s) (`_gumbel.py`) and E = sum_c kappa_c, so
+that F = exp(-E) is the distribution function of the winning level T. Then, by parts,
 
     E[pi_i] = integral of -kappa_i' exp(-E) ds = integral of kappa_i F' ds = E[kappa_i(T)].
 
-The last form needs the derivative of log E only, which finite differences give, and decays twice as fast as the first.
-The trapezoidal rule converges exponentially in s.
+The last form needs the derivative of log E only, which finite differences give, and decays twice as
+fast as the first. The trapezoidal rule converges exponentially in s.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,9 @@ class Race:
         F' times the spacing: weights of the winning level.
     """
 
-    def __init__(self, mean: Array, variance: Array, lowest: Array, stride: int, count: int, degree: int) -> None:
+    def __init__(
+        self, mean: Array, variance: Array, lowest: Array, stride: int, count: int, degree: int
+    ) -> None:
         first = (lowest[:, None] - mean).ravel()
         flat = log_intensity(first, variance.ravel(), stride, count, degree)
         self.step = STEP * stride
@@ -92,8 +94,9 @@ class Race:
     def moments(self) -> tuple[Array, Array, Array]:
         """E[logsumexp(f)] of shape (n,), E[pi_i] and E[pi_i (1 - pi_i)] of shape (n, C).
 
-        T is logsumexp(f) plus Gumbel noise, so E[logsumexp(f)] = E[T] - gamma. Differentiating E[pi_i] by m_i shows
-        that E[pi_i (1 - pi_i)] is the integral of kappa_i' (E' - kappa_i') exp(-E).
+        T is logsumexp(f) plus Gumbel noise, so E[logsumexp(f)] = E[T] - gamma. Differentiating
+        E[pi_i] by m_i shows that E[pi_i (1 - pi_i)] is the integral of kappa_i' (E' - kappa_i')
+        exp(-E).
         """
         density = self.density
         levels = self.lowest[:, None] + self.step * np.arange(density.shape[1])
@@ -158,7 +161,9 @@ def _middle_level(mean: Array, variance: Array) -> Array:
     heavy = mean + 0.5 * variance  # kappa <= exp(v/2 - z)
     highest = heavy.max(axis=1)
     by_mean = highest + np.log(np.exp(heavy - highest[:, None]).sum(axis=1))
-    return np.minimum(by_mean, (mean + _tail_distance(np.log(mean.shape[1]) + 1, variance)).max(axis=1))
+    return np.minimum(
+        by_mean, (mean + _tail_distance(np.log(mean.shape[1]) + 1, variance)).max(axis=1)
+    )
 
 
 def _tail_cost(z: Array, variance: Array) -> Array:

@@ -1,7 +1,8 @@
 """The excess log kappa(z, v) + z of a Gaussian latent in a Gumbel race, by three ways of integrating.
 
-With phi(z, v) = E[exp(-exp(x - z))], x ~ N(0, v), and kappa = -log phi (`_gumbel.py`): the trapezoidal rule, right
-everywhere, for the table; Laplace's method far left of it; and a Gauss rule for latents too wide to tabulate.
+With phi(z, v) = E[exp(-exp(x - z))], x ~ N(0, v), and kappa = -log phi (`_gumbel.py`): the
+trapezoidal rule, right everywhere, for the table; Laplace's method far left of it; and a Gauss rule
+for latents too wide to tabulate.
 """
 
 from functools import cache

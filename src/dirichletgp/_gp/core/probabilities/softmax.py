@@ -72,7 +72,9 @@ def log_class_probabilities(mean: Array, variance: Array) -> Array:
     return out
 
 
-def log_probability_of(codes: Integers, mean: Array, variance: Array, coarse: bool = False) -> Array:
+def log_probability_of(
+    codes: Integers, mean: Array, variance: Array, coarse: bool = False
+) -> Array:
     """Logarithm of the expected probability of one given class per row.
 
     Parameters
@@ -165,14 +167,19 @@ def uncertainty(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         p, aleatoric = np.empty_like(mean), np.empty(len(mean))
         for rows, race in races(mean, variance, MOMENTS):
             log_total, p[rows], spread = race.moments()
-            # E[logsumexp(f)] - sum_i E[pi_i f_i]; by Stein's lemma E[pi_i f_i] = m_i E[pi_i] + v_i E[pi_i (1 - pi_i)]
-            aleatoric[rows] = log_total - (mean[rows] * p[rows] + variance[rows] * spread).sum(axis=1)
+            # E[logsumexp(f)] - sum_i E[pi_i f_i]; by Stein's lemma E[pi_i f_i] = m_i E[pi_i] + v_i
+            # E[pi_i (1 - pi_i)]
+            aleatoric[rows] = log_total - (mean[rows] * p[rows] + variance[rows] * spread).sum(
+                axis=1
+            )
     total = entr(p).sum(axis=1)
     aleatoric = np.clip(aleatoric, 0.0, total)
     return total, aleatoric, total - aleatoric
 
 
-def expected_log_softmax(codes: Integers, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+def expected_log_softmax(
+    codes: Integers, mean: Array, variance: Array
+) -> tuple[Array, Array, Array]:
     """E[log softmax(f)] of one given class per row, and its derivatives, right to about 1e-6.
 
     Parameters
@@ -198,7 +205,9 @@ def expected_log_softmax(codes: Integers, mean: Array, variance: Array) -> tuple
     return mean[own] - log_total, by_mean, by_variance
 
 
-def sample_probabilities(mean: Array, variance: Array, n_samples: int, rng: np.random.Generator) -> Array:
+def sample_probabilities(
+    mean: Array, variance: Array, n_samples: int, rng: np.random.Generator
+) -> Array:
     """Draws of the class probabilities softmax(f).
 
     Parameters

@@ -36,7 +36,9 @@ _TERMS = [(a, d - a) for d in range(_DEGREE + 1) for a in range(d + 1)]  # by to
 _BUILDING = threading.Lock()
 
 
-def log_intensity(first: Array, variance: Array, stride: int, count: int, degree: int = _DEGREE) -> Array:
+def log_intensity(
+    first: Array, variance: Array, stride: int, count: int, degree: int = _DEGREE
+) -> Array:
     """Logarithm of the intensity kappa(z, v) at `count` equally spaced z.
 
     Parameters
@@ -118,7 +120,9 @@ class _Table:
         span = highest - self._lowest
         sigma = self._lowest + span * (0.5 + 0.5 * nodes) ** power
         values = np.stack([excess_by_quadrature(z, float(s * s)) for s in sigma])
-        local = (np.arange(self._n_cells)[:, None] + 0.5 + 0.5 * _chebyshev_nodes(6)) / self._n_cells
+        local = (
+            np.arange(self._n_cells)[:, None] + 0.5 + 0.5 * _chebyshev_nodes(6)
+        ) / self._n_cells
         by_sigma = np.stack([_expansion(nodes, 2 * x ** (1 / power) - 1) for x in local])
         taps = np.arange(-_TAPS // 2, _TAPS // 2) / (_TAPS // 2)
         by_z = _expansion(taps, _chebyshev_nodes(6) / _TAPS)

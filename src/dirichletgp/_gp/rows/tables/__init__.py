@@ -1,7 +1,8 @@
 """Tables as people have them: files of any size, columns of any kind, and the recipe that makes them features.
 
-A recipe is a list of columns, each of which knows how it becomes numbers. It is written as JSON into the model file, so
-that loading it runs no code, does not depend on the versions of other libraries, and can be read by a person.
+A recipe is a list of columns, each of which knows how it becomes numbers. It is written as JSON
+into the model file, so that loading it runs no code, does not depend on the versions of other
+libraries, and can be read by a person.
 """
 
 from .columns import Recipe, learn_recipe

@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import TableError
-from .values import Texts, as_days, as_number, date_pattern, days_of, kind_of, numbers_of, texts_of, unread
+from .values import (
+    Texts,
+    as_days,
+    as_number,
+    date_pattern,
+    days_of,
+    kind_of,
+    numbers_of,
+    texts_of,
+    unread,
+)
 
 Array = NDArray[np.float64]
 # Told of values that cannot be used as they are: column, and a sentence.
@@ -16,7 +26,9 @@ Complain = Callable[[str, str], None]
 
 MOST_CATEGORIES = 30
 _FEWEST_PER_CATEGORY = 5
-_MOST_LIKE_NAMES = 0.5  # texts of which more than this share is distinct are names or sentences, not categories
+_MOST_LIKE_NAMES = (
+    0.5  # texts of which more than this share is distinct are names or sentences, not categories
+)
 _PARTS: dict[str, Callable[[Array], Array]] = {
     "day": lambda days: days,
     "season": lambda days: np.cos(2 * np.pi * (days % 365.2425) / 365.2425),
@@ -42,7 +54,9 @@ class Number:
     @property
     def treatment(self) -> str:
         """What is done, in words."""
-        return "number" + (f", missing becomes {self.median:.4g} and is marked" if self.missing else "")
+        return "number" + (
+            f", missing becomes {self.median:.4g} and is marked" if self.missing else ""
+        )
 
     def values(self, array: Any, complain: Complain) -> Array:
         """Features (n, k) of a column."""
@@ -74,7 +88,9 @@ class Category:
     def treatment(self) -> str:
         """What is done, in words."""
         parts = [f"{len(self.categories)} categories"]
-        return ", ".join(parts + ["rare ones together"] * self.other + ["missing is one more"] * self.missing)
+        return ", ".join(
+            parts + ["rare ones together"] * self.other + ["missing is one more"] * self.missing
+        )
 
     def values(self, array: Any, complain: Complain) -> Array:
         """Features (n, k) of a column."""
@@ -84,7 +100,10 @@ class Category:
         columns = [place.get(text, elsewhere) for text in texts.distinct]
         unknown = [text for text, column in zip(texts.distinct, columns, strict=True) if column < 0]
         if unknown:
-            complain(self.name, f"column {self.name!r} holds categories the model has not seen: {_some(unknown)}")
+            complain(
+                self.name,
+                f"column {self.name!r} holds categories the model has not seen: {_some(unknown)}",
+            )
         columns.append(len(self.levels) - 1 if self.missing else -1)
         chosen = np.array(columns)[texts.codes]
         out = np.zeros((len(chosen), len(self.levels)))
@@ -106,7 +125,9 @@ class Date:
     @property
     def features(self) -> list[str]:
         """Names of the features."""
-        return [f"{self.name}_{part}" for part in self.parts] + [f"{self.name}_missing"] * self.missing
+        return [f"{self.name}_{part}" for part in self.parts] + [
+            f"{self.name}_missing"
+        ] * self.missing
 
     @property
     def treatment(self) -> str:
@@ -192,7 +213,11 @@ class Recipe:
 
     def rows(self, table: Any, complain: Complain) -> Array:
         """Features (n, D) of a table or batch."""
-        parts = [column.values(table.column(column.name), complain) for column in self.columns if column.features]
+        parts = [
+            column.values(table.column(column.name), complain)
+            for column in self.columns
+            if column.features
+        ]
         return np.concatenate(parts, axis=1)
 
     def labels(self, table: Any, name: str) -> NDArray[Any]:
@@ -212,7 +237,10 @@ class Recipe:
     def as_json(self) -> dict[str, Any]:
         """Plain dicts and lists."""
         kinds = {cls: kind for kind, cls in _KINDS.items()}
-        return {"target": self.target, "columns": [{"kind": kinds[type(c)], **asdict(c)} for c in self.columns]}
+        return {
+            "target": self.target,
+            "columns": [{"kind": kinds[type(c)], **asdict(c)} for c in self.columns],
+        }
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Recipe":
@@ -228,14 +256,20 @@ def learn_recipe(table: Any, target: str, unused: tuple[str, ...] = ()) -> Recip
     """The recipe of a table of training rows; `unused` columns are left out."""
     for name in unused:
         if name not in table.column_names:
-            raise TableError(f"there is no column {name!r} to leave out; columns: {_listed(table.column_names)}")
+            raise TableError(
+                f"there is no column {name!r} to leave out; columns: {_listed(table.column_names)}"
+            )
     columns: list[Column] = []
     for name in table.column_names:
         if name != target:
-            columns.append(Unused(name, "as asked") if name in unused else _learned(name, table.column(name)))
+            columns.append(
+                Unused(name, "as asked") if name in unused else _learned(name, table.column(name))
+            )
     recipe = Recipe(target, columns)
     if not recipe.features:
-        raise TableError("no column can be used: " + "; ".join(f"{c.name}: {c.treatment}" for c in columns[:3]))
+        raise TableError(
+            "no column can be used: " + "; ".join(f"{c.name}: {c.treatment}" for c in columns[:3])
+        )
     return recipe
 
 
@@ -298,13 +332,19 @@ def _learned_category(name: str, texts: Texts) -> Column:
     if len(counts) > max(MOST_CATEGORIES, _MOST_LIKE_NAMES * counts.sum()):
         plain = "".join(mark for mark in texts.distinct[0] if mark not in "$€£¥%, '")
         hint = "; as plain numbers they could be used" if not np.isnan(as_number(plain)) else ""
-        return Unused(name, f"{len(counts):,} different texts, nearly one per row, such as {texts.distinct[0]!r}{hint}")
+        return Unused(
+            name,
+            f"{len(counts):,} different texts, nearly one per row, such as {texts.distinct[0]!r}{hint}",
+        )
     order = np.argsort(-counts, kind="stable")
     kept = order[:MOST_CATEGORIES]
-    # A category seen a few times cannot be learned on its own; put together the rare ones stand for all that is rare.
+    # A category seen a few times cannot be learned on its own; put together the rare ones stand for
+    # all that is rare.
     often = kept[counts[kept] >= min(_FEWEST_PER_CATEGORY, counts.max())]
     kept = often if len(often) < len(counts) - 1 else order[:MOST_CATEGORIES]
-    return Category(name, sorted(texts.distinct[code] for code in kept), len(kept) < len(counts), missing)
+    return Category(
+        name, sorted(texts.distinct[code] for code in kept), len(kept) < len(counts), missing
+    )
 
 
 def _listed(names: list[str]) -> str:

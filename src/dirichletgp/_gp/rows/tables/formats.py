@@ -14,4 +14,6 @@ def format_of(path: str, formats: Mapping[str, str], option: str) -> str:
         return formats[Path(path).suffix.lower()]
     except KeyError:
         known = ", ".join(formats)
-        raise TableError(f"{path}: the name does not end in one of {known}; rename it, or pass {option}") from None
+        raise TableError(
+            f"{path}: the name does not end in one of {known}; rename it, or pass {option}"
+        ) from None

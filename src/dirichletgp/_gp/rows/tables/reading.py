@@ -1,7 +1,7 @@
 """Reading tables: CSV, Parquet and Arrow files, or CSV from standard input, a batch of rows at a time.
 
-CSV is read as text throughout. What a column holds is decided when a recipe is learned, from all of its values, not by
-guessing from the first rows.
+CSV is read as text throughout. What a column holds is decided when a recipe is learned, from all of
+its values, not by guessing from the first rows.
 """
 
 import csv
@@ -156,7 +156,11 @@ def _csv_batches(source: _Rejoined, path: str, name: str, encoding: str) -> Batc
 
     header = source.look(_HEADER_BYTES, b"\n").split(b"\n", 1)[0]
     if not header.strip():
-        raise TableError(f"{name} is empty" if not header else f"{name} has an empty first line, not names of columns")
+        raise TableError(
+            f"{name} is empty"
+            if not header
+            else f"{name} has an empty first line, not names of columns"
+        )
     plain = encoding.lower() in ("utf-8", "utf8")
     for start, advice in _NOT_CSV.items():
         if header.startswith(start) and plain:
@@ -186,7 +190,9 @@ def _parquet_batches(source: _Rejoined, path: str, name: str, encoding: str) -> 
     from pyarrow import parquet
 
     if path == "-":
-        raise TableError("Parquet cannot be read from standard input; pass a file, or pipe CSV or Arrow")
+        raise TableError(
+            "Parquet cannot be read from standard input; pass a file, or pipe CSV or Arrow"
+        )
     file = parquet.ParquetFile(path)
     return Batches(list(file.schema_arrow.names), file.iter_batches(batch_size=_BATCH_ROWS), name)
 
@@ -198,7 +204,9 @@ def _arrow_batches(source: _Rejoined, path: str, name: str, encoding: str) -> Ba
         reader = ipc.open_stream(source)
         return Batches(list(reader.schema.names), iter(reader), name)
     if path == "-":
-        raise TableError("an Arrow file cannot be read from standard input; pass its name, or pipe an Arrow stream")
+        raise TableError(
+            "an Arrow file cannot be read from standard input; pass its name, or pipe an Arrow stream"
+        )
     file = ipc.open_file(path)
     batches = (file.get_batch(number) for number in range(file.num_record_batches))
     return Batches(list(file.schema.names), batches, name)
@@ -208,7 +216,9 @@ _READERS = {"csv": _csv_batches, "parquet": _parquet_batches, "arrow": _arrow_ba
 
 
 def _not_text(name: str) -> TableError:
-    return TableError(f"{name} is not UTF-8 text; pass its encoding, for example --encoding latin-1")
+    return TableError(
+        f"{name} is not UTF-8 text; pass its encoding, for example --encoding latin-1"
+    )
 
 
 def _unreadable(name: str, error: Exception) -> TableError:

@@ -9,8 +9,19 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "#N/A"})
-DATE_PATTERNS = ("iso", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%b-%Y", "%b %d, %Y", "%d/%m/%Y %H:%M")
+MISSING = frozenset(
+    {"", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "#N/A"}
+)
+DATE_PATTERNS = (
+    "iso",
+    "%Y/%m/%d",
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%d/%m/%Y %H:%M",
+)
 _DAY = 86_400.0
 
 
@@ -40,7 +51,12 @@ def kind_of(array: Any) -> str:
         return "number"
     if pa.types.is_timestamp(t) or pa.types.is_date(t):
         return "date"
-    known = pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_boolean(t) or pa.types.is_null(t)
+    known = (
+        pa.types.is_string(t)
+        or pa.types.is_large_string(t)
+        or pa.types.is_boolean(t)
+        or pa.types.is_null(t)
+    )
     return "text" if known else "unknown"
 
 
@@ -96,7 +112,11 @@ def numbers_of(array: Any) -> Array:
 
 def unread(array: Any, kind: str, read: Callable[[str], float]) -> list[str]:
     """The distinct texts of a column that stand for something and cannot be read; none in a column of that kind."""
-    return [] if kind_of(array) == kind else [text for text in texts_of(array).distinct if np.isnan(read(text))]
+    return (
+        []
+        if kind_of(array) == kind
+        else [text for text in texts_of(array).distinct if np.isnan(read(text))]
+    )
 
 
 def as_number(text: str) -> float:
@@ -119,7 +139,10 @@ def days_of(array: Any, pattern: str) -> Array:
         moments = array.cast(pa.timestamp("us"), safe=False) if not _has_zone(array) else array
         micros = moments.cast(pa.timestamp("us", tz=moments.type.tz), safe=False).cast(pa.int64())
         return (
-            np.asarray(micros.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+            np.asarray(
+                micros.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False),
+                dtype=np.float64,
+            )
             / 1e6
             / _DAY
         )
@@ -133,7 +156,9 @@ def _has_zone(array: Any) -> bool:
 def as_days(text: str, pattern: str) -> float:
     """A text as days since 1970, NaN if it does not follow the pattern."""
     try:
-        moment = datetime.fromisoformat(text) if pattern == "iso" else datetime.strptime(text, pattern)
+        moment = (
+            datetime.fromisoformat(text) if pattern == "iso" else datetime.strptime(text, pattern)
+        )
     except ValueError:
         return np.nan
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -142,7 +167,8 @@ def as_days(text: str, pattern: str) -> float:
 
 def date_pattern(texts: list[str]) -> str | None:
     """The first pattern that all texts follow, or None."""
-    # "2024" and "20240101" are ISO dates to Python; to people they are numbers, which are tried first.
+    # "2024" and "20240101" are ISO dates to Python; to people they are numbers, which are tried
+    # first.
     for pattern in DATE_PATTERNS:
         if all(as_days(text, pattern) == as_days(text, pattern) for text in texts):
             return pattern

@@ -11,7 +11,13 @@ from ....persistence.atomic_write import replacing
 from .errors import TableError
 from .formats import format_of
 
-_FORMATS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+_FORMATS = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
 
 
 def check_destination(path: str | Path) -> None:
@@ -23,7 +29,8 @@ def check_destination(path: str | Path) -> None:
         raise TableError(f"{path}: there is no folder {folder}")
     if Path(path).exists() and not Path(path).is_file():
         return  # a device or a pipe
-    # Files are written beside their final name and then moved there: it is the folder that must be writable.
+    # Files are written beside their final name and then moved there: it is the folder that must be
+    # writable.
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -36,7 +43,8 @@ def check_destination(path: str | Path) -> None:
 def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any], None]]:
     """A function that writes batches of one schema, one after the other; "-" is CSV on standard output.
 
-    A file appears under its name when it is complete, and not at all if something goes wrong on the way.
+    A file appears under its name when it is complete, and not at all if something goes wrong on the
+    way.
     """
     if path != "-":
         check_destination(path)

@@ -8,10 +8,10 @@ from _data import split
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import MinMaxScaler
 
-from dirichletgp._gp.core.kernels import Kernel
-from dirichletgp._gp.core.labels import LabelTransform
-from dirichletgp._gp.rows.in_memory import ArrayRows
-from dirichletgp._gp.training.objective import DirichletObjective
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.regressions import LabelTransform
+from dirichletgp._gp.rows.in_memory import InMemoryRows
+from dirichletgp._gp.training.kernel_search import BoundObjective
 
 JITTER = 1e-6
 PAUSE = 0.25
@@ -50,8 +50,8 @@ def rounds_for(function, budget, most=25):
 def objective_of(X, codes, workers, alpha_epsilon=0.01):
     """The bound of labelled rows, with the class frequencies as prior."""
     counts = np.bincount(codes)
-    rows = ArrayRows(X, codes, None, len(counts))
-    return DirichletObjective(
+    rows = InMemoryRows(X, codes, None, len(counts))
+    return BoundObjective(
         rows, LabelTransform.dirichlet(alpha_epsilon), counts / counts.sum(), JITTER, workers
     )
 
@@ -71,7 +71,7 @@ def synthetic(n, n_points, n_classes, n_features=18, seed=0):
     rng = np.random.default_rng(seed)
     codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
     X, points = rng.normal(size=(n, n_features)), rng.normal(size=(n_points, n_features))
-    return X, codes, points, Kernel("rbf", np.full(n_features, np.sqrt(n_features)), 2.0)
+    return X, codes, points, KERNELS["rbf"](np.full(n_features, np.sqrt(n_features)), 2.0)
 
 
 def say_where():

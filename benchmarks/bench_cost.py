@@ -16,11 +16,11 @@ import numpy as np
 from _measure import say_where
 from scipy.optimize import nnls
 
-from dirichletgp._gp.core.kernels import Kernel
-from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.core.threads import Workers
-from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.rows.scaling import NormalScores
 
 TERMS = ("1", "D", "M", "M D", "M^2")
@@ -30,13 +30,13 @@ def seconds_per_row(n, n_features, n_points, n_classes, rounds):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(n, n_features)), rng.integers(0, n_classes, n)
     scaler = NormalScores().fit(X[:10_000])
-    kernel = Kernel("rbf", np.full(n_features, np.sqrt(n_features)), 2.0)
+    kernel = KERNELS["rbf"](np.full(n_features, np.sqrt(n_features)), 2.0)
     basis = make_basis(kernel, scaler.scores(rng.normal(size=(n_points, n_features))), 1e-6)
     best = np.inf
     with Workers(1) as workers:
         for _ in range(rounds):
             start = time.process_time()
-            rows = ArrayRows(X, codes, None, n_classes, scaler.scores)
+            rows = InMemoryRows(X, codes, None, n_classes, scaler.scores)
             ClassStatistics.accumulate(rows, basis.vectors, n_points, workers)
             best = min(best, time.process_time() - start)
     return best / n

@@ -20,11 +20,11 @@ from scipy.optimize import minimize
 from sklearn.preprocessing import MinMaxScaler
 
 from dirichletgp import DirichletGPClassifier, VariationalGPClassifier
-from dirichletgp._gp.core.kernels import Kernel
-from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.threads import Workers
 from dirichletgp.baselines.variational.belief import Belief
-from dirichletgp.baselines.variational.inference import Chunk, Inference
+from dirichletgp.baselines.variational.inference import Inference, WhitenedRows
 from dirichletgp.baselines.variational.likelihoods import Bernoulli
 from dirichletgp.metrics import error_rate, mean_negative_log_likelihood
 
@@ -76,10 +76,10 @@ def gradients(n_points):
     """Passes and seconds to the best belief for a fixed kernel, by natural and by plain gradients."""
     s = scaled("magic")
     rng = np.random.default_rng(0)
-    kernel = Kernel("rbf", np.full(s.X.shape[1], 1.4), 30.0)
+    kernel = KERNELS["rbf"](np.full(s.X.shape[1], 1.4), 30.0)
     with Workers() as workers:
         basis = make_basis(kernel, s.X[rng.permutation(len(s.y))[:n_points]], 1e-6)
-        chunk = Chunk(basis.vectors(s.X), s.y, None)
+        chunk = WhitenedRows(basis.vectors(s.X), s.y, None)
         inference = Inference([chunk], Bernoulli("probit"), kernel.variance, workers)
         start = time.perf_counter()
         best, passes = inference.settle(Belief.prior(1, n_points), 1e-3)

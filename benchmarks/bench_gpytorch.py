@@ -24,7 +24,7 @@ from _measure import PAUSE, by_turns, letter, objective_of, ratio, say_where
 from scipy.optimize import minimize
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.threads import Workers
 from dirichletgp.metrics import error_rate, mean_negative_log_likelihood
 
@@ -111,9 +111,9 @@ class Ours:
 
     def value_and_gradient(self, logs):
         lengthscale, variance = np.exp(logs)
-        kernel = Kernel("rbf", np.full(self.X.shape[1], lengthscale), variance)
+        kernel = KERNELS["rbf"](np.full(self.X.shape[1], lengthscale), variance)
         value, gradient = self.objective.value_and_gradient(kernel, self.points)
-        return value, np.array([gradient.log_lengthscale.sum(), gradient.log_variance])
+        return value, np.array([gradient.parameters.sum(), gradient.log_variance])
 
     def predict_proba(self, X, logs):
         lengthscale, variance = np.exp(logs)

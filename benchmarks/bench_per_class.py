@@ -12,7 +12,7 @@ import numpy as np
 from _measure import JITTER, PAUSE, by_turns, letter, objective_of, ratio, say_where
 from per_class import PerClassBound
 
-from dirichletgp._gp.core.kernels import Kernel
+from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.threads import Workers
 
 ALPHA = 0.001
@@ -34,9 +34,9 @@ def ours(X, codes, points, settings):
         objective = objective_of(X, codes, workers, ALPHA)
         for lengthscale, variance in settings:
             value, gradient = objective.value_and_gradient(
-                Kernel("rbf", lengthscale, variance), points
+                KERNELS["rbf"](lengthscale, variance), points
             )
-            results.append((value, np.append(gradient.log_lengthscale, gradient.log_variance)))
+            results.append((value, np.append(gradient.parameters, gradient.log_variance)))
     return results
 
 
@@ -86,7 +86,7 @@ def cost_of_classes(X, codes, points, rounds):
     setting = hyperparameters(X.shape[1], 1)
     two = (codes >= (codes.max() + 1) // 2).astype(int)
     with Workers(None) as workers:
-        kernel = Kernel("rbf", *setting[0])
+        kernel = KERNELS["rbf"](*setting[0])
         many_classes, two_classes = (
             objective_of(X, codes, workers, ALPHA),
             objective_of(X, two, workers, ALPHA),

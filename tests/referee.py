@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dirichletgp._gp.core.kernels import Kernel
-from dirichletgp._gp.core.labels import LabelTransform
-from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.regressions import LabelTransform
+from dirichletgp._gp.rows.in_memory import InMemoryRows
 
 
 def problem(
@@ -29,7 +29,7 @@ def problem(
         given_weights=weights if weighted else None,
         n_classes=n_classes,
         prior=prior / prior.sum(),
-        kernel=Kernel(family, rng.uniform(0.7, 2.0, n_features), 1.7),
+        kernel=KERNELS[family](rng.uniform(0.7, 2.0, n_features), 1.7),
         alpha=alpha,
         transform=LabelTransform.dirichlet(alpha),
         jitter=1e-6,
@@ -37,7 +37,7 @@ def problem(
 
 
 def rows_of(p):
-    return ArrayRows(p.X, p.codes, p.given_weights, p.n_classes)
+    return InMemoryRows(p.X, p.codes, p.given_weights, p.n_classes)
 
 
 def profile(family, r):

@@ -8,16 +8,16 @@ import referee
 
 from dirichletgp._gp.core.bound import collapsed_bound
 from dirichletgp._gp.core.kernels import KERNELS
-from dirichletgp._gp.core.labels import LabelTransform
-from dirichletgp._gp.core.posterior import Posterior, make_basis
+from dirichletgp._gp.core.regressions import LabelTransform
+from dirichletgp._gp.core.regressions import Posterior, make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
-from dirichletgp._gp.training.objective import DirichletObjective
+from dirichletgp._gp.training.kernel_search import BoundObjective
 
 CLASSES = [2, 3, 12]
 
 
 def objective(p, workers):
-    return DirichletObjective(referee.rows_of(p), p.transform, p.prior, p.jitter, workers)
+    return BoundObjective(referee.rows_of(p), p.transform, p.prior, p.jitter, workers)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -43,7 +43,7 @@ def test_gradient_equals_differences_of_the_dense_bound(n_classes, weighted, fam
         return referee.bound(p)
 
     analytic = np.concatenate(
-        [gradient.log_lengthscale, [gradient.log_variance], gradient.points.ravel()]
+        [gradient.parameters, [gradient.log_variance], gradient.points.ravel()]
     )
     numeric = np.array([extrapolated_derivative(dense, start, i) for i in range(len(start))])
     np.testing.assert_allclose(analytic, numeric, rtol=1e-8, atol=1e-8 * np.abs(numeric).max())
@@ -73,7 +73,7 @@ def test_classes_kept_as_rows_or_as_grams_give_the_same_bound(d_sign, workers):
 def test_bound_from_whitened_statistics_is_the_same(n_classes, workers):
     p = referee.problem(n_classes, weighted=True)
     basis = make_basis(p.kernel, p.Z, p.jitter)
-    statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers)
+    statistics = referee.rows_of(p).class_statistics(basis, workers)
     posterior = Posterior.from_statistics(
         statistics, p.kernel.variance, p.transform, p.prior, workers
     )
@@ -101,7 +101,7 @@ def test_the_gradient_survives_a_nearly_singular_kernel_matrix(workers):
     def value(log_factor):
         kernel = p.kernel.with_parameters(np.full(3, 4.0 * np.exp(log_factor)), 5.0)
         basis = make_basis(kernel, p.Z, p.jitter)
-        statistics = ClassStatistics.accumulate(rows, basis.vectors, len(p.Z), workers)
+        statistics = rows.class_statistics(basis, workers)
         return collapsed_bound(
             statistics, Posterior.from_statistics(statistics, 5.0, p.transform, p.prior, workers)
         )
@@ -110,4 +110,4 @@ def test_the_gradient_survives_a_nearly_singular_kernel_matrix(workers):
     bound, gradient = objective(p, workers).value_and_gradient(kernel, p.Z)
     assert bound == pytest.approx(value(0.0), rel=1e-8)
     numeric = (value(1e-3) - value(-1e-3)) / 2e-3
-    assert gradient.log_lengthscale.sum() == pytest.approx(numeric, rel=1e-3)
+    assert gradient.parameters.sum() == pytest.approx(numeric, rel=1e-3)

@@ -7,8 +7,8 @@ from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier, LabelTransform
 from dirichletgp._gp.core.leave_one_out import leave_one_out_latent
-from dirichletgp._gp.core.model import Model
-from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.training.fitted import Model
+from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.probabilities.softmax import class_probabilities, log_probability_of
 from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.training.label_search import LabelSearch
@@ -17,7 +17,7 @@ from dirichletgp._gp.training.label_search import LabelSearch
 def statistics_of(p, positions, workers):
     rows = referee.rows_of(p).take(positions)
     basis = make_basis(p.kernel, p.Z, p.jitter)
-    return ClassStatistics.accumulate(rows, basis.vectors, len(p.Z), workers)
+    return rows.class_statistics(basis, workers)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -5,14 +5,14 @@ import pytest
 import referee
 
 from dirichletgp._gp.core.kernels import KERNELS
-from dirichletgp._gp.core.model import Model
-from dirichletgp._gp.core.posterior import Posterior, make_basis
+from dirichletgp._gp.training.fitted import Model
+from dirichletgp._gp.core.regressions import Posterior, make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
 
 
 def model_of(p, workers):
     basis = make_basis(p.kernel, p.Z, p.jitter)
-    statistics = ClassStatistics.accumulate(referee.rows_of(p), basis.vectors, len(p.Z), workers)
+    statistics = referee.rows_of(p).class_statistics(basis, workers)
     return Model(p.kernel, p.Z, p.jitter, statistics, p.transform, p.prior, p.alpha)
 
 

@@ -6,7 +6,7 @@ import referee
 from sklearn.datasets import make_classification
 
 from dirichletgp import GPRegressionClassifier
-from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.training.kernel_search import State
 from dirichletgp.baselines.label_regression.bound import LabelObjective
@@ -50,7 +50,7 @@ def test_bound_and_gradient_equal_the_dense_form(n_classes, weighted, workers):
         ]
     )
     analytic = [
-        *gradient.log_lengthscale,
+        *gradient.parameters,
         gradient.log_variance,
         by_log_noise,
         *gradient.points.ravel(),

@@ -5,9 +5,9 @@ import pytest
 from sklearn.datasets import make_classification
 
 from dirichletgp import NystromRidgeClassifier
-from dirichletgp._gp.core.kernels import Kernel
-from dirichletgp._gp.core.posterior import make_basis
-from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.regressions import make_basis
+from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp.baselines.label_regression.ridge import _fold_of_each_row, _Folds
 
 
@@ -42,18 +42,18 @@ def test_the_solution_equals_the_dense_solve(data):
         regularisations=[1e-3],
         random_state=0,
     ).fit(X, y, weights)
-    kernel = Kernel("rbf", np.full(5, 2.0), 1.0)
+    kernel = KERNELS["rbf"](np.full(5, 2.0), 1.0)
     expected = dense_scores(kernel, classifier.inducing_points_, 1e-3, X, y, weights, X, 3)
     np.testing.assert_allclose(classifier.decision_function(X), expected, rtol=1e-8, atol=1e-8)
 
 
 def test_fast_cross_validation_equals_brute_force(data, workers):
     X, y = data
-    rows, weights = ArrayRows(X, y, None, 3), np.ones(len(y))
+    rows, weights = InMemoryRows(X, y, None, 3), np.ones(len(y))
     Z, regularisations = X[:20], np.array([1e-6, 1e-3, 1e-1])
     folds = _fold_of_each_row(rows, 4, np.random.RandomState(0))
     for bandwidth in (0.7, 2.0, 6.0):
-        kernel = Kernel("rbf", np.full(5, bandwidth), 1.0)
+        kernel = KERNELS["rbf"](np.full(5, bandwidth), 1.0)
         fast = _Folds.accumulate(rows, folds, make_basis(kernel, Z, 1e-6), workers)
         expected = np.zeros(3)
         for fold in range(4):
@@ -78,7 +78,7 @@ def test_the_smallest_cross_validated_error_is_chosen(data):
 
 def test_copies_of_a_row_share_a_fold():
     X, y = np.repeat(np.arange(10.0)[:, None], 5, axis=0), np.repeat(np.arange(10) % 2, 5)
-    folds = _fold_of_each_row(ArrayRows(X, y, None, 2), 3, np.random.RandomState(0))
+    folds = _fold_of_each_row(InMemoryRows(X, y, None, 2), 3, np.random.RandomState(0))
     assert all(len(set(folds[i : i + 5])) == 1 for i in range(0, 50, 5))
     assert set(folds) == {0, 1, 2}
 

@@ -58,8 +58,8 @@ def in_memory(data):
 
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
-    np.testing.assert_allclose(one._model.points, other._model.points, rtol=1e-12)
-    for mine, theirs in zip(one._model.latent(X), other._model.latent(X), strict=True):
+    np.testing.assert_allclose(one._fitted.model.points, other._fitted.model.points, rtol=1e-12)
+    for mine, theirs in zip(one._fitted.model.latent(X), other._fitted.model.latent(X), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
     np.testing.assert_allclose(one.class_prior_, other.class_prior_)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dirichletgp._gp.core.statistics import ClassStatistics, RowStatistics
 from dirichletgp._gp.core.threads import Workers
-from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.rows.in_memory import InMemoryRows
 
 N_ROWS = 200
 
@@ -19,7 +19,7 @@ def features_of(p):
 
 def statistics_of(p, positions, pool):
     weights = None if p.given_weights is None else p.given_weights[positions]
-    rows = ArrayRows(p.X[positions], p.codes[positions], weights, p.n_classes)
+    rows = InMemoryRows(p.X[positions], p.codes[positions], weights, p.n_classes)
     return ClassStatistics.accumulate(rows, features_of(p), len(p.Z), pool)
 
 
@@ -76,7 +76,7 @@ def test_small_classes_kept_as_rows_hold_the_same_sums(workers):
 
 def test_a_stratified_sample_holds_every_class():
     codes = np.repeat([0, 1, 2], [10_000, 3, 1])
-    rows = ArrayRows(np.zeros((len(codes), 1)), codes, None, 3)
+    rows = InMemoryRows(np.zeros((len(codes), 1)), codes, None, 3)
     sample = rows.stratified_sample(100, np.random.RandomState(0))
     assert np.all(np.bincount(codes[sample], minlength=3) >= 1)
     assert 95 <= len(sample) <= 105
@@ -84,7 +84,7 @@ def test_a_stratified_sample_holds_every_class():
 
 def test_identical_rows_of_a_class_merge_into_their_weight():
     X = np.array([[1.0], [1.0], [2.0], [1.0]])
-    rows = ArrayRows(X, np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 8.0]), 2).merged()
+    rows = InMemoryRows(X, np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 8.0]), 2).merged()
     np.testing.assert_array_equal(rows.X.ravel(), [1.0, 2.0, 1.0])
     np.testing.assert_array_equal(rows.codes, [0, 0, 1])
     np.testing.assert_array_equal(rows.weights, [3.0, 4.0, 8.0])

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier, _streams
-from dirichletgp._gp.training.dirichlet import Trainer
+from dirichletgp._gp.training.schedule import Trainer
 
 N = 900
 
@@ -118,7 +118,7 @@ def test_a_class_that_is_forgotten_altogether_leaves_nothing(data):
     X, y = data
     classifier = fixed(X[:40]).fit(X, y).forget(X[y == 2], y[y == 2])
     assert classifier.class_count_[2] == 0.0
-    assert not classifier._model.statistics.grams[2].any()
+    assert not classifier._fitted.model.statistics.grams[2].any()
     classifier.forget(X[y < 2], y[y < 2])
     np.testing.assert_allclose(classifier.predict_proba(X[:3]), 1 / 3, atol=1e-12)
 

@@ -6,12 +6,12 @@ from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp._gp.core.kernels import KERNELS, Kernel
-from dirichletgp._gp.core.labels import LabelTransform
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.regressions import LabelTransform
 from dirichletgp._gp.core.threads import Workers
-from dirichletgp._gp.rows.in_memory import ArrayRows
+from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.rows.scaling import NormalScores
-from dirichletgp._gp.training.objective import DirichletObjective
+from dirichletgp._gp.training.kernel_search import BoundObjective
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("array_api_compat")
@@ -40,12 +40,12 @@ def test_bound_and_gradient_are_those_of_numpy(data, kernel, weighted):
     X, y = data
     y = np.where(np.arange(N) < 10, 2, np.minimum(y, 1))  # a small class, which is kept as rows
     weights = np.linspace(0.5, 2.0, N) if weighted else None
-    rows = ArrayRows(X, y, weights, 3)
+    rows = InMemoryRows(X, y, weights, 3)
     transform, prior = LabelTransform.dirichlet(0.05), np.array([0.5, 0.3, 0.2])
-    found = Kernel(kernel, np.array([1.0, 2.0, 3.0, 4.0]), 2.0)
+    found = KERNELS[kernel](np.array([1.0, 2.0, 3.0, 4.0]), 2.0)
     with Workers(1) as workers:
         arguments = (rows, transform, prior, 1e-6, workers)
-        value, gradient = DirichletObjective(*arguments).value_and_gradient(found, X[20:60])
+        value, gradient = BoundObjective(*arguments).value_and_gradient(found, X[20:60])
         other = TensorObjective(*arguments, device=Device(torch.zeros(1))).value_and_gradient(
             found, X[20:60]
         )
@@ -82,7 +82,7 @@ def test_statistics_of_tensors_are_those_of_arrays(data):
     given = {"inducing": X[:30], "lengthscale": 2.0, "variance": 4.0, "max_iter": 0, "scaler": None}
     host, there = quick(**given).fit(X, y), quick(**given).fit(torch.from_numpy(X), y)
     np.testing.assert_allclose(
-        there._model.statistics.grams, host._model.statistics.grams, rtol=1e-9, atol=1e-9
+        there._fitted.model.statistics.grams, host._fitted.model.statistics.grams, rtol=1e-9, atol=1e-9
     )
     np.testing.assert_allclose(there.predict_proba(X), host.predict_proba(X), atol=1e-9)
 

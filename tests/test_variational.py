@@ -12,12 +12,12 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from dirichletgp import VariationalGPClassifier
-from dirichletgp._gp.core.kernels import Kernel
-from dirichletgp._gp.core.posterior import make_basis
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.training.kernel_search import State
 from dirichletgp.baselines.variational.belief import Belief
-from dirichletgp.baselines.variational.inference import Chunk, Inference, best_length
+from dirichletgp.baselines.variational.inference import Inference, WhitenedRows, best_length
 from dirichletgp.baselines.variational.likelihoods import Bernoulli, RobustMax, Softmax
 from dirichletgp.baselines.variational.objective import VariationalObjective
 
@@ -40,7 +40,7 @@ def small_problem(likelihood, **options):
 def inference(p, likelihood, workers, stride=1):
     basis = make_basis(p.kernel, p.Z, p.jitter)
     chunks = [
-        Chunk(basis.vectors(p.X[rows]), p.codes[rows], p.weights[rows])
+        WhitenedRows(basis.vectors(p.X[rows]), p.codes[rows], p.weights[rows])
         for rows in (slice(35), slice(35, None))
     ]
     return Inference(chunks, likelihood, p.kernel.variance, workers, stride)
@@ -118,7 +118,7 @@ def test_gradient_is_that_of_the_best_bound(likelihood, workers):
             return objective.evaluate(replace(state, kernel=kernel, points=p.Z + t * points))[0]
 
         expected = (moved(h) - moved(-h)) / (2 * h)
-        found = log_scale @ gradient.log_lengthscale + log_variance * gradient.log_variance
+        found = log_scale @ gradient.parameters + log_variance * gradient.log_variance
         found += np.vdot(points, gradient.points)
         assert found == pytest.approx(expected, abs=2e-3 * (1 + abs(expected)))
 
@@ -187,8 +187,8 @@ def test_what_is_known_of_precisions_is_what_threads_computed_and_goes_along(wor
 
 def test_rows_without_overlap_do_not_make_the_steps_swing(workers, monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 2))
-    basis = make_basis(Kernel("rbf", np.array([0.5, 0.5]), 2_000.0), X[:60], 1e-8)
-    chunk = Chunk(basis.vectors(X), np.digitize(X[:, 0], [-0.5, 0.5]), None)
+    basis = make_basis(KERNELS["rbf"](np.array([0.5, 0.5]), 2_000.0), X[:60], 1e-8)
+    chunk = WhitenedRows(basis.vectors(X), np.digitize(X[:, 0], [-0.5, 0.5]), None)
     task = Inference([chunk], Softmax(3), 2_000.0, workers)
     _, passes = task.settle(Belief.prior(3, 60), 1e-3)
     monkeypatch.setattr("dirichletgp.baselines.variational.inference.best_length", lambda *_: 1.0)

@@ -5,7 +5,7 @@ and show calibration.
 """
 
 from ._gp.classifier import DirichletGPClassifier
-from ._gp.core.labels import LabelTransform
+from ._gp.core.regressions import LabelTransform
 from ._gp.version import __version__
 from .baselines import GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier
 

@@ -3,35 +3,43 @@
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from .. import persistence
 from ..persistence.checkpoint import Checkpoint
-from .core.arguments import check_settings, class_prior
+from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
-from .core.model import Model
 from .core.threads import Workers
-from .predictions import Predictions
-from .rows.chunks import row_source
-from .rows.device import is_tensor
-from .rows.in_memory import ArrayRows
-from .rows.on_dask import is_dask
-from .source_fit import SourceFit
-from .training.dirichlet import Trainer, Whole
-from .training.objective import DirichletObjective
-from .training.progress import Progress, Stage
-from .training.streams import Stream
+from .predictions import FittedClassifier
+from .rows.door import FLOATS, Given, SampleSize, checked_arrays, choose_rows
+from .rows.in_memory import Chunk, Encoder
+from .rows.weights import sample_weights
+from .training import streams
+from .training.fitted import Features, FirstRows, Fitted, Waiting
+from .training.inducing_points import POOL_ROWS
+from .training.progress import Progress, Resources, Stage
+from .training.schedule import Trainer, TrainingRecord, TrainingRows
+from .training.settings import (
+    check_settings,
+    class_prior,
+    default_points,
+    points_wanted,
+    rows_to_learn_from,
+    with_scaled_points,
+)
 
-Array = NDArray[np.float64]
+_ADVICE = " Declare new labels once, with all others, in the argument classes of partial_fit."
 
 
-class DirichletGPClassifier(Stream, SourceFit, Predictions):
+class DirichletGPClassifier(FittedClassifier):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the
@@ -206,81 +214,302 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
         self
             A fit that fails or is interrupted leaves the estimator as it was.
         """
-        with self._as_it_was_on_failure():
-            source = row_source(X, y, sample_weight, columns)
-            if is_dask(X):
-                self._fit_dask(X, y, sample_weight, checkpoint)
-            elif is_tensor(X):
-                self._fit_tensor(X, y, sample_weight, checkpoint)
-            elif source is not None or checkpoint is not None:
-                self._fit_source(source or self._array_source(X, y, sample_weight), checkpoint)
-            else:
-                self._fit(X, y, sample_weight)
-            self._warm_up = None
+        rng = check_random_state(self.random_state)
+        progress = Progress(self.verbose)
+        record = None
+        if checkpoint is not None:
+            record = Checkpoint(checkpoint, self.get_params(deep=False))
+            rng = record.random_state(rng)
+        rows = choose_rows(Given(X, y, sample_weight, columns, in_pieces=record is not None))
+        with progress.stage(Stage.FIRST_PASS, "classes, sample and scaling"):
+            summary = rows.summary(self._sample_size(), _seed_without_a_draw(rng))
+            progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")
+            if record is not None:
+                record.compare(summary)
+            encoder = Encoder.learned(
+                summary.classes, summary.class_totals, summary.sample, self, rng
+            )
+        sample = encoder.rows(summary.sample)
+        features = Features(summary.sample.X.shape[1], rows.feature_names)
+        training = TrainingRows(
+            rows.labelled(encoder, summary, sample),
+            sample,
+            self._prior(encoder, summary.class_totals),
+        )
+        self._state = self._trained(training, encoder, features, rng, progress, record=record)
+        if record is not None:
+            record.remove()
         return self
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rng, progress = check_random_state(self.random_state), Progress(self.verbose)
-        with progress.stage(Stage.SCALING, "checks and scaling"):
-            rows = self._training_rows(X, y, sample_weight, rng)
-        self._train(rows, rng, progress)
+    def _prior(self, encoder: Encoder, totals: Array) -> Array:
+        """Class probabilities far from the data, for the sample weights of all rows of each class."""
+        factors = 1.0 if encoder.class_factors is None else encoder.class_factors
+        return class_prior(self.class_prior, totals * factors)
 
-    def _train(
+    def _trained(
         self,
-        rows: ArrayRows,
+        rows: TrainingRows,
+        encoder: Encoder,
+        features: Features,
         rng: np.random.RandomState,
         progress: Progress,
         *,
         start: Kernel | None = None,
-        totals: Array | None = None,
-        whole: Whole | None = None,
-        checkpoint: Checkpoint | None = None,
-        objective: Callable[..., DirichletObjective] = DirichletObjective,
-    ) -> None:
-        """Learn from checked rows, from the `start` of an earlier kernel if there is one.
-
-        If the rows are a sample, `totals` are the class weights of all rows (before those of
-        `class_weight`), and `whole` computes their statistics.
-        """
-        settings = self._with_scaled_points(
-            check_settings(self, rows.take(np.arange(1)).X.shape[1], rows.n_classes)
-        )
-        if start is not None:
-            settings = replace(settings, lengthscale=start.lengthscale, variance=start.variance)
-        weights = rows.class_weights
-        if totals is not None:
-            weights = totals if self._class_factors is None else totals * self._class_factors
-        prior = class_prior(self.class_prior, weights)
+        record: TrainingRecord | None = None,
+    ) -> Fitted:
+        """Learn from prepared rows, from the `start` of an earlier kernel if there is one."""
+        n_scaled = rows.sample.take(np.arange(1)).X.shape[1]
+        settings = check_settings(self, n_scaled, len(encoder.classes))
+        settings = with_scaled_points(settings, encoder.scaler, features.number)
         with Workers(self.n_jobs) as workers:
-            trained = Trainer(rows, prior, settings, workers, rng, progress, whole, objective).run(
-                checkpoint
-            )
+            trainer = Trainer(rows, settings, Resources(workers, rng, progress))
+            model, n_iter = trainer.run(record, start)
         progress.done()
-        self.n_iter_ = trained.n_iter
-        self.history_ = progress.history
-        self._keep(trained.model)
+        return Fitted(encoder, features, model, n_iter, progress.history)
 
-    def _keep(self, model: Model) -> None:
-        """Make a model that of this estimator, whose `classes_` and `scaler_` are set."""
-        self._model = model
-        self._keep_kernel(model.kernel, model.points)
-        self.alpha_epsilon_ = model.alpha_epsilon
-        self.label_transform_ = model.transform
-        self.class_prior_ = model.prior
+    def _sample_size(self) -> SampleSize:
+        """Rows of a sample of rows that are not in memory."""
+        n_points = points_wanted(self, 0)
+        return SampleSize(max(POOL_ROWS, 4 * n_points), rows_to_learn_from(self) or 0)
 
-    @property
-    def bound_(self) -> float:
-        """Collapsed lower bound of the log marginal likelihood of all rows, under the Dirichlet transform."""
-        if "_model" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no bound_ before it is fitted.")
-        return self._model.bound
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add labelled rows to the model, exactly as if it had been fitted to them too.
 
-    @property
-    def class_count_(self) -> Array:
-        """Total weight of the rows of each class, of shape (n_classes,)."""
-        if "_model" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no class_count_ before it is fitted.")
-        return self._model.statistics.counts.copy()
+        The first rows settle scaling, inducing points, kernel and label transform, by the same
+        training as `fit`. The first call trains at once. While only few rows were seen they are
+        kept, and whenever their number has doubled everything is learned from them anew, until they
+        are `n_subsample` rows, by default 4,000 or ten per inducing point if that is more. From
+        then on nothing is kept or learned again, and a row costs one pass over itself. A first call
+        with that many rows is the same as `fit`; after `fit` no training takes place. With rows of
+        a single class so far, training waits for a second one.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+        classes : array-like of shape (n_classes,) or None
+            All labels known so far and any new ones, which need not have rows yet. The first call
+            without it takes the labels in `y`.
+        sample_weight : array-like of shape (n,) or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+            A call that fails or is interrupted leaves the model as it was. `class_prior_` follows
+            the rows if `class_prior` is "empirical"; the label transform stays.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_moons
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = make_moons(600, noise=0.2, random_state=0)
+        >>> stream = DirichletGPClassifier(n_inducing=40, n_subsample=200, random_state=0)
+        >>> for rows in np.split(np.arange(600), 6):
+        ...     stream = stream.partial_fit(X[rows], y[rows], classes=[0, 1])
+        >>> stream.class_count_.tolist()
+        [300.0, 300.0]
+        """
+        state = self._state
+        if state is None:
+            rows, labels, names = checked_arrays(X, y, type(self).__name__)
+            features = Features(rows.shape[1], names)
+        else:
+            rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+            features = state.features
+        check_classification_targets(labels)
+        if state is None or classes is not None:
+            declared = np.unique(labels if classes is None else np.asarray(classes))
+            state = self._declared(state, declared, features, rows.dtype)
+        codes = Encoder(state.classes, None, None).codes(labels, _ADVICE)
+        weights = sample_weights(sample_weight, len(rows), part=True)
+        chunk = Chunk(rows, codes, weights).of_positive_weight()
+        if isinstance(state, Fitted) and state.first_rows is None:
+            self._state = self._with_rows(state, chunk)
+        else:
+            self._state = self._with_first_rows(state, chunk)
+        return self
+
+    def _declared(
+        self, state: Fitted | Waiting | None, classes: AnyArray, features: Features, dtype: Any
+    ) -> Fitted | Waiting:
+        """A stream that knows these classes; those known so far must be among them."""
+        if len(classes) < 2:
+            raise ValueError(
+                f"the stream has one class only ({classes.tolist()[0]!r}); "
+                "pass all labels that may come in classes."
+            )
+        if state is None:
+            nothing = np.empty((0, features.number), dtype)
+            first_rows = FirstRows(nothing, np.empty(0, dtype=np.intp), np.empty(0))
+            return Waiting(classes, features, first_rows)
+        if isinstance(state, Fitted):
+            return streams.with_classes(state, classes, self.class_prior, self.class_weight)
+        places = streams.places_among(classes, state.classes)
+        return replace(state, classes=classes, first_rows=state.first_rows.recoded(places))
+
+    def _with_rows(self, fitted: Fitted, coded: Chunk) -> Fitted:
+        """With rows added, whose labels are codes."""
+        rows = fitted.encoder.coded_rows(*coded)
+        return streams.with_rows(fitted, rows, self.class_prior, self.n_jobs)
+
+    def _with_first_rows(self, state: Fitted | Waiting, coded: Chunk) -> Fitted | Waiting:
+        """With rows added while they are still kept: trained if their number has doubled."""
+        assert state.first_rows is not None
+        first_rows = state.first_rows.plus(*coded)
+        n_points = points_wanted(self, default_points(len(state.classes)))
+        limit = streams.rows_to_settle(rows_to_learn_from(self), n_points)
+        n = len(first_rows)
+        if len(np.unique(first_rows.codes)) < 2:
+            if n >= limit:
+                raise ValueError(
+                    f"the first {n} rows are all of one class; "
+                    "mix the classes, or fit a sample first."
+                )
+            return replace(state, first_rows=first_rows)
+        if isinstance(state, Waiting) or n >= min(limit, 2 * first_rows.trained_at):
+            weights = None if np.all(first_rows.weights == 1) else first_rows.weights
+            kept = Chunk(first_rows.X, first_rows.codes, weights)
+            trained = self._trained_on(kept, state.classes, state.features)
+            settled = replace(first_rows, trained_at=n) if n < limit else None
+            return replace(trained, first_rows=settled)
+        return replace(self._with_rows(state, coded), first_rows=first_rows)
+
+    def _trained_on(
+        self, coded: Chunk, classes: AnyArray, features: Features, start: Kernel | None = None
+    ) -> Fitted:
+        """Everything learned anew from rows in memory, whose labels are codes."""
+        rng = check_random_state(self.random_state)
+        progress = Progress(self.verbose)
+        X, codes, weights = coded
+        totals = np.bincount(codes, weights, len(classes)).astype(np.float64)
+        with progress.stage(Stage.SCALING):
+            sample = Chunk(X, classes[codes], weights)
+            encoder = Encoder.learned(classes, totals, sample, self, rng)
+            rows = encoder.coded_rows(X, codes, weights)
+        training = TrainingRows(rows, rows, self._prior(encoder, totals))
+        return self._trained(training, encoder, features, rng, progress, start=start)
+
+    def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows away again, exactly as if the model had never been given them.
+
+        Scaling, inducing points, kernel and label transform stay, even if they were learned from
+        these rows. `partial_fit` keeps no more rows to learn them anew from.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows that were given to `fit` or `partial_fit` before.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,) or None
+            The weights they were given with.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            The rows cannot all have been added before: a class would be left with less than
+            nothing. The model does not know its rows, so not every such mistake can be noticed. The
+            model is left as it was.
+        """
+        fitted = self._fitted
+        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        codes = fitted.encoder.codes(labels)
+        weights = sample_weights(sample_weight, len(rows))
+        taken = fitted.encoder.coded_rows(*Chunk(rows, codes, weights).of_positive_weight())
+        self._state = streams.without_rows(fitted, taken, self.class_prior, self.n_jobs)
+        return self
+
+    def merge(self, other: DirichletGPClassifier) -> Self:
+        """Add all rows that another model has seen, exactly as if this one had seen them too.
+
+        The two must share scaling, inducing points and kernel: copies of one model
+        (``copy.deepcopy``, `save`, a pickle) that each saw rows of their own, or fits with the same
+        given `inducing`, `lengthscale` and `variance`, ``max_iter=0`` and ``scaler=None``. To send
+        out a copy without rows, ``decay(0)`` it first.
+
+        Parameters
+        ----------
+        other : DirichletGPClassifier
+            Fitted; it is not changed.
+
+        Returns
+        -------
+        self
+            With the classes of both. The label transform is the one it had.
+        """
+        fitted = self._fitted
+        if not isinstance(other, DirichletGPClassifier):
+            raise TypeError(
+                f"merge takes another DirichletGPClassifier, got {type(other).__name__}."
+            )
+        theirs = other._fitted
+        self._state = streams.merged(fitted, theirs, self.class_prior, self.class_weight)
+        return self
+
+    def decay(self, factor: float) -> Self:
+        """Multiply the weight of every row seen so far, so that later rows count for more.
+
+        For a drifting stream, call it before each `partial_fit`: with ``factor = 0.5 ** (1 / 20)``
+        a batch counts half as much after 20 more. ``decay(0)`` forgets all rows and keeps what was
+        learned besides.
+
+        Parameters
+        ----------
+        factor : float
+            From 0 to 1.
+
+        Returns
+        -------
+        self
+        """
+        fitted = self._fitted
+        number = isinstance(factor, int | float | np.number) and not isinstance(factor, bool)
+        if not number or not 0 <= factor <= 1:
+            raise ValueError(
+                f"factor={factor!r} is not valid; pass a number from 0 to 1, such as 0.99."
+            )
+        self._state = streams.faded(fitted, float(factor), self.class_prior)
+        return self
+
+    def refresh(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn scaling, inducing points, kernel and label transform anew from recent rows.
+
+        The search for the kernel starts from the present one. The model then stands on these rows
+        alone: sums over older rows are written in the old points and cannot be translated. Give the
+        older rows to `partial_fit` again if they should count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            Labels among `classes_`, which stay as they are.
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        self
+            A call that fails or is interrupted leaves the model as it was.
+        """
+        fitted = self._fitted
+        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        codes = fitted.encoder.codes(labels, _ADVICE)
+        weights = sample_weights(sample_weight, len(rows))
+        coded = Chunk(rows, codes, weights).of_positive_weight()
+        start = fitted.model.kernel
+        self._state = self._trained_on(coded, fitted.classes, fitted.features, start)
+        return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, which `load` reads back.
@@ -328,3 +557,13 @@ class DirichletGPClassifier(Stream, SourceFit, Predictions):
             A `ValueError`: the file is truncated, altered, not a model, or from a newer version.
         """
         return persistence.load(path, cls)
+
+
+def _seed_without_a_draw(rng: np.random.RandomState) -> int:
+    """A seed for the first pass that leaves `rng` alone.
+
+    Rows that are all sample are then trained on like an array.
+    """
+    copy = np.random.RandomState()
+    copy.set_state(rng.get_state())
+    return int(copy.randint(2**31))

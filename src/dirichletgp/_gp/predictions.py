@@ -1,4 +1,4 @@
-"""Predictions of `DirichletGPClassifier`: functions of the latent posterior at new rows, or at rows left out."""
+"""A fitted classifier: its public attributes, and functions of its latent posterior at rows."""
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core.arguments import count, fraction
-from .core.leave_one_out import leave_one_out_latent
-from .core.model import Model
+from .core.arrays import AnyArray, Array
 from .core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
@@ -20,19 +19,115 @@ from .core.probabilities.softmax import (
     sample_probabilities,
     uncertainty,
 )
+from .core.regressions import LabelTransform
 from .core.threads import Workers
-from .estimator import InducingPointClassifier
-from .rows.device import checked_device, is_tensor
-from .rows.on_dask import is_dask, lazily
-from .rows.on_device import latent_blocks
+from .rows.door import FLOATS, is_dask, is_tensor
+from .rows.scaling import of_scaled_blocks
+from .rows.weights import sample_weights
+from .training.fitted import Fitted, Waiting
+from .training.settings import count, fraction
 
-Array = NDArray[np.float64]
 
+class FittedClassifier(ClassifierMixin, BaseEstimator):
+    """The methods and attributes of `DirichletGPClassifier` that only ask the fitted value.
 
-class Predictions(InducingPointClassifier):
-    """The methods of `DirichletGPClassifier` that ask the fitted model."""
+    Everything that a fit leaves behind is one frozen value, `_state`; the public attributes are
+    properties of it.
+    """
 
-    _model: Model
+    n_jobs: int | None
+    _state: Fitted | Waiting | None = None
+
+    @property
+    def _fitted(self) -> Fitted:
+        """The fitted value; `NotFittedError` if there is none."""
+        if not isinstance(self._state, Fitted):
+            check_is_fitted(self)
+        assert isinstance(self._state, Fitted)
+        return self._state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """A stream of a single class has classes but no model yet."""
+        return isinstance(self._state, Fitted)
+
+    def _known(self, name: str) -> Fitted:
+        """The fitted value, for an attribute that does not exist before there is one."""
+        if not isinstance(self._state, Fitted):
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
+        return self._state
+
+    @property
+    def classes_(self) -> AnyArray:
+        """Labels of the classes, of shape (n_classes,)."""
+        return (self._state or self._known("classes_")).classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of X."""
+        return (self._state or self._known("n_features_in_")).features.number
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """Names of the columns of X, of shape (n_features,), if they are all strings."""
+        names = (self._state or self._known("feature_names_in_")).features.names
+        if names is None:
+            raise AttributeError("X had no names of columns that are all strings.")
+        return np.array(names, dtype=object)
+
+    @property
+    def inducing_points_(self) -> Array:
+        """Inducing points in the units of X, or scaled if the scaler has no inverse."""
+        return self._known("inducing_points_").inducing_points
+
+    @property
+    def lengthscale_(self) -> Any:
+        """Learned lengthscale, in units of the scaled features: a float or one per feature."""
+        return self._known("lengthscale_").model.kernel.shown_lengthscale
+
+    @property
+    def variance_(self) -> float:
+        """Learned variance of the kernel."""
+        return self._known("variance_").model.kernel.variance
+
+    @property
+    def alpha_epsilon_(self) -> float:
+        """Constant of the Dirichlet transform in use, or that the learned one started from."""
+        return self._known("alpha_epsilon_").model.alpha_epsilon
+
+    @property
+    def label_transform_(self) -> LabelTransform:
+        """Targets and noises in use."""
+        return self._known("label_transform_").model.transform
+
+    @property
+    def class_prior_(self) -> Array:
+        """Class probabilities that latent means return to far from the data, (n_classes,)."""
+        return self._known("class_prior_").model.prior
+
+    @property
+    def bound_(self) -> float:
+        """Lower bound of the log marginal likelihood of all rows, under the Dirichlet transform."""
+        return self._known("bound_").model.bound
+
+    @property
+    def class_count_(self) -> Array:
+        """Total weight of the rows of each class, of shape (n_classes,)."""
+        return self._known("class_count_").model.statistics.counts.copy()
+
+    @property
+    def scaler_(self) -> Any:
+        """The fitted scaler."""
+        return self._known("scaler_").encoder.scaler
+
+    @property
+    def n_iter_(self) -> int:
+        """Evaluations of the bound that training took."""
+        return self._known("n_iter_").n_iter
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """The stages of the fit: "stage", "seconds", "note" and "bound_per_row"."""
+        return self._known("history_").history
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.
@@ -49,23 +144,21 @@ class Predictions(InducingPointClassifier):
             Columns in the order of `classes_`; rows sum to one.
         """
         if is_dask(X):
-            check_is_fitted(self)
-            return lazily(self.predict_proba, X, (len(self.classes_),))
+            return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
         return self._of_latent(X, class_probabilities)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
         """Logarithms of `predict_proba`, accurate however small the probability; of shape (n, n_classes)."""
         if is_dask(X):
-            check_is_fitted(self)
-            return lazily(self.predict_log_proba, X, (len(self.classes_),))
+            return self._lazily(self.predict_log_proba, X, (len(self._fitted.classes),))
         return self._of_latent(X, log_class_probabilities)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> AnyArray:
         """The likeliest class of each row, of shape (n,)."""
         if is_dask(X):
-            check_is_fitted(self)
-            return lazily(self.predict, X, (), self.classes_.dtype)
-        return super().predict(X)
+            return self._lazily(self.predict, X, (), self._fitted.classes.dtype)
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
@@ -159,42 +252,61 @@ class Predictions(InducingPointClassifier):
         -------
         ndarray of shape (n, n_classes)
         """
-        rows, codes, weights = self._trained_rows(X, y, sample_weight)
-        self._solve()
+        fitted = self._fitted
+        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        codes = fitted.encoder.codes(labels)
+        weights = sample_weights(sample_weight, len(rows))
+        weights = fitted.encoder.whole_weights(codes, weights)
+        posterior = fitted.model.prepared(self.n_jobs)
+        basis = fitted.model.basis
 
         def of_block(block: Array, place: slice) -> Array:
             own = None if weights is None else weights[place]
-            vectors = self._model.basis.vectors(block)[: place.stop - place.start]
-            return class_probabilities(
-                *leave_one_out_latent(self._model.posterior, vectors, codes[place], own)
-            )
+            vectors = basis.vectors(block)[: place.stop - place.start]
+            return class_probabilities(*posterior.latent_without_row(vectors, codes[place], own))
 
-        return self._of_blocks(rows, of_block)
+        return self._of_blocks(of_block, rows)
 
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
         if is_tensor(X):
             return self._of_tensor(X, function)
-        rows = self._new_rows(X)
-        self._solve()
+        model = self._fitted.model
+        rows = validate_data(self, X, reset=False, dtype=FLOATS)
+        posterior = model.solved
+        if posterior is None:
+            posterior = model.prepared(self.n_jobs)
+        basis = model.basis
 
         def of_block(block: Array, place: slice) -> Array:
-            mean, variance = self._model.latent(block)
+            mean, variance = posterior.latent(basis.vectors(block))
             n = place.stop - place.start
             return function(mean[:n], variance[:n])
 
-        return self._of_blocks(rows, of_block)
+        return self._of_blocks(of_block, rows)
+
+    def _of_blocks(self, function: Callable[[Array, slice], Array], rows: AnyArray) -> Array:
+        fitted = self._fitted
+        n_points = len(fitted.model.basis.points)
+        return of_scaled_blocks(function, rows, fitted.encoder.scaler, n_points, self.n_jobs)
 
     def _of_tensor(self, X: Any, function: Callable[[Array, Array], Array]) -> Array:
         """`_of_latent` of a tensor: latent functions where it lives, the rest here."""
-        check_is_fitted(self)
-        device = checked_device(X, self.n_features_in_)
-        self._solve()
-        parts = latent_blocks(device, self._model, self.scaler_, X)
+        from .rows.device import checked_device
+        from .rows.on_device import latent_blocks
+
+        fitted = self._fitted
+        device = checked_device(X, fitted.features.number)
+        model = fitted.model
+        posterior = model.prepared(self.n_jobs)
+        parts = latent_blocks(device, model.basis, posterior, fitted.encoder.scaler, X)
         with Workers(self.n_jobs) as workers:
             return np.concatenate(list(workers.map(lambda latent: function(*latent), parts)))
 
-    def _solve(self) -> None:
-        """Solve for the posterior of the rows seen so far, if that was not done before."""
-        with Workers(self.n_jobs) as workers:
-            self._model.solve(workers)
+    def _lazily(
+        self, predict: Callable[[Any], AnyArray], X: Any, shape: tuple[int, ...], dtype: Any = float
+    ) -> Any:
+        """A Dask array of predictions (n, *shape), computed when they are asked for."""
+        from .rows.on_dask import lazily
+
+        return lazily(predict, X, shape, dtype)

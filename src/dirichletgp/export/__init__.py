@@ -1,16 +1,13 @@
-"""Export a fitted classifier to ONNX: scaling, kernel, posterior and quadrature as one graph of standard operators.
+"""Export a fitted classifier to ONNX: one graph of standard operators, from raw rows on.
 
 The graph needs no code of this library where it runs. Needs onnx.
 """
 
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from .._gp.classifier import DirichletGPClassifier
 from .latent import add_latent
 from .probabilities import add_probabilities
-from .scaling import add_scaling
 
 __all__ = ["to_onnx"]
 
@@ -58,21 +55,20 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
         raise ImportError("export needs onnx; install it with: pip install onnx") from error
     if not isinstance(classifier, DirichletGPClassifier):
         raise TypeError(
-            f"to_onnx takes a fitted DirichletGPClassifier, got {type(classifier).__name__}; of a pipeline or a search "
-            "pass the classifier itself, and give the graph rows that the steps before it have prepared."
+            f"to_onnx takes a fitted DirichletGPClassifier, got {type(classifier).__name__}; of a "
+            "pipeline or a search pass the classifier itself, and give the graph rows that the "
+            "steps before it have prepared."
         )
-    check_is_fitted(classifier)
-    n_classes, n_points = len(classifier.classes_), len(classifier._model.points)
+    fitted = classifier._fitted
+    n_classes, n_points = len(fitted.classes), len(fitted.model.points)
     size = 8 * (n_classes + 1) * n_points**2
     if size > _MOST_BYTES:
         raise ValueError(
-            f"the model takes {size / 1e9:.1f} GB and ONNX files at most 2; fit it with a smaller n_inducing "
-            f"than {n_points}"
+            f"the model takes {size / 1e9:.1f} GB and ONNX files at most 2; "
+            f"fit it with a smaller n_inducing than {n_points}"
         )
     graph = Graph()
-    rows = add_scaling(graph, "X", classifier)
-    mean, variance = add_latent(graph, rows, classifier._model)
-    probabilities = add_probabilities(
-        graph, mean, variance, n_classes, classifier._model.kernel.variance
-    )
-    return graph.model(classifier, probabilities, labels)
+    mean, variance = add_latent(graph, "X", fitted)
+    largest = fitted.model.kernel.variance
+    probabilities = add_probabilities(graph, mean, variance, n_classes, largest)
+    return graph.model(fitted.features.number, fitted.classes, probabilities, labels)

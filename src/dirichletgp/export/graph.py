@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from onnx import TensorProto, helper, numpy_helper
 
+from .._gp.core.arrays import AnyArray
 from .._gp.version import __version__
 
 OPSET, IR_VERSION = 17, 8
@@ -59,9 +60,8 @@ class Graph:
         """The nodes so far as the body of a loop."""
         return helper.make_graph(self.nodes, name, inputs, outputs, self.constants)
 
-    def model(self, classifier: Any, probabilities: str, labels: bool) -> Any:
+    def model(self, n_features: int, classes: AnyArray, probabilities: str, labels: bool) -> Any:
         """The finished model, checked."""
-        n_features, classes = classifier.n_features_in_, classifier.classes_
         self.nodes.append(helper.make_node("Identity", [probabilities], ["probabilities"]))
         outputs = [
             helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, ["n", len(classes)])
@@ -85,7 +85,7 @@ class Graph:
         return model
 
 
-def _labels(classes: NDArray[Any]) -> tuple[NDArray[Any], int]:
+def _labels(classes: AnyArray) -> tuple[AnyArray, int]:
     if classes.dtype.kind in "iu":
         return classes.astype(np.int64), TensorProto.INT64
     if classes.dtype.kind == "f":

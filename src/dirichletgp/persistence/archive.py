@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._gp.core.arrays import AnyArray
 from .._gp.version import __version__
 from .atomic_write import replacing
 
@@ -38,7 +38,7 @@ class Archive(NamedTuple):
     """What a file holds: a JSON object, and arrays by name."""
 
     content: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, AnyArray]
 
 
 def write_archive(path: str | os.PathLike[str], kind: str, archive: Archive) -> None:
@@ -67,7 +67,7 @@ def read_archive(path: str | os.PathLike[str], kind: str) -> Archive:
             raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from None
 
 
-def _header(kind: str, content: Mapping[str, Any], members: Mapping[str, NDArray[Any]]) -> bytes:
+def _header(kind: str, content: Mapping[str, Any], members: Mapping[str, AnyArray]) -> bytes:
     listed = [
         {
             "name": name,
@@ -86,7 +86,7 @@ def _header(kind: str, content: Mapping[str, Any], members: Mapping[str, NDArray
     return json.dumps({**header, "content": content, "members": listed}).encode("ascii")
 
 
-def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+def _portable(name: str, array: AnyArray) -> AnyArray:
     """The array in C order and little endian."""
     array = np.ascontiguousarray(array).reshape(array.shape)
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
@@ -95,7 +95,7 @@ def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _bytes_of(array: NDArray[Any]) -> memoryview:
+def _bytes_of(array: AnyArray) -> memoryview:
     return memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
@@ -127,8 +127,8 @@ def _read_header(file: BinaryIO, size: int, kind: str) -> dict[str, Any]:
     return dict(header)
 
 
-def _read_members(file: BinaryIO, size: int, members: list[Any]) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {}
+def _read_members(file: BinaryIO, size: int, members: list[Any]) -> dict[str, AnyArray]:
+    arrays: dict[str, AnyArray] = {}
     for member in members:
         name, dtype, shape, digest = _described(member)
         length = dtype.itemsize

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .._gp.core.kernels import Kernel
-from .._gp.core.model import packed_grams, unpacked_grams
+from .._gp.core.kernels import KERNELS
 from .._gp.core.statistics import ClassStatistics
-from .._gp.rows.sampling import Survey
+from .._gp.rows.in_memory import Summary
+from .._gp.training.fitted import packed_grams, unpacked_grams
+from .._gp.training.schedule import DirichletState
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .values import random_state_decoded, random_state_encoded
 
@@ -40,6 +41,7 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], parameters: dict[str, Any]):
         self.path = Path(path)
+        self._ard = bool(parameters.get("ard", True))
         kept = {name: value for name, value in parameters.items() if name not in _NOT_COMPARED}
         if not isinstance(kept["random_state"], int):
             del kept["random_state"]
@@ -63,33 +65,40 @@ class Checkpoint:
         self._write()
         return rng
 
-    def compare(self, survey: Survey) -> None:
+    def compare(self, summary: Summary) -> None:
         """Refuse to go on with other rows than those that the fit began with."""
         digest = hashlib.sha256(
-            repr([survey.n_rows, sorted(survey.totals.items(), key=repr)]).encode()
+            repr([summary.n_rows, sorted(summary.totals.items(), key=repr)]).encode()
         )
-        digest.update(np.ascontiguousarray(survey.sample.X).tobytes())
+        digest.update(np.ascontiguousarray(summary.sample.X).tobytes())
         found = self._content.setdefault("rows", digest.hexdigest())
         self._refuse_unless(found == digest.hexdigest(), "to other rows")
 
-    @property
-    def is_trained(self) -> bool:
-        """Whether training was finished."""
-        return "state" in self._content
-
-    def trained(self, rng: np.random.RandomState) -> dict[str, Any]:
-        """What training found, as the fields of a state; the random state is set to what it was then."""
+    def trained(self, rng: np.random.RandomState) -> DirichletState | None:
+        """What training found, or None; the random state is set to what it was then."""
+        if "state" not in self._content:
+            return None
         rng.set_state(self._random_state("trained").get_state())
-        fields = dict(self._content["state"])
-        kernel = Kernel(fields.pop("family"), self._arrays["lengthscale"], fields.pop("variance"))
-        return {"kernel": kernel, "points": self._arrays["points"], **fields}
+        kept = dict(self._content["state"])
+        kernel = KERNELS[kept["family"]].restored(kept, self._arrays, self._ard)
+        return DirichletState(
+            kernel=kernel,
+            points=self._arrays["points"],
+            jitter=kept["jitter"],
+            n_iter=kept["n_iter"],
+            alpha_epsilon=kept["alpha_epsilon"],
+        )
 
-    def keep_trained(
-        self, kernel: Kernel, points: Any, rng: np.random.RandomState, **fields: float
-    ) -> None:
+    def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
         """Write down what training found."""
-        self._content["state"] = {"family": kernel.family, "variance": kernel.variance, **fields}
-        self._arrays |= {"lengthscale": kernel.lengthscale, "points": points}
+        kernel, arrays = state.kernel.described()
+        self._content["state"] = {
+            **kernel,
+            "jitter": state.jitter,
+            "n_iter": state.n_iter,
+            "alpha_epsilon": state.alpha_epsilon,
+        }
+        self._arrays |= {**arrays, "points": state.points}
         self._keep_random_state("trained", rng)
         self._write()
 

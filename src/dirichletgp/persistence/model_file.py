@@ -1,17 +1,27 @@
-"""A fitted classifier as a JSON object and named arrays, and back: what `save` writes and `load` reads."""
+"""A fitted classifier as a JSON object and named arrays in one file, and back."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from .._gp.core.kernels import KERNELS, Kernel
-from .._gp.core.labels import LabelTransform
-from .._gp.core.model import Model, packed_grams, unpacked_grams
+from .._gp.core.kernels import KERNELS
+from .._gp.core.regressions import LabelTransform, make_basis
 from .._gp.core.statistics import ClassStatistics
-from .._gp.training.warm_up import WarmUp
-from .archive import Archive
+from .._gp.rows.in_memory import Encoder
+from .._gp.training.fitted import (
+    Features,
+    FirstRows,
+    Fitted,
+    Model,
+    packed_grams,
+    unpacked_grams,
+)
+from .archive import Archive, ModelFileError, read_archive, write_archive
 from .scalers import scaler_described, scaler_restored
 from .values import (
     Arrays,
@@ -28,79 +38,142 @@ from .values import (
 
 Classifier = TypeVar("Classifier", bound=BaseEstimator)
 
+_KIND = "classifier"
+_EXTRAS = "extras/"
+_WRONG_CONTENT = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
-def described(classifier: Any) -> tuple[dict[str, Any], Arrays]:
+
+def save(
+    classifier: Any, path: str | os.PathLike[str], extras: Mapping[str, bytes] | None = None
+) -> None:
+    """Write a fitted `DirichletGPClassifier` to one file, in one step.
+
+    Parameters
+    ----------
+    classifier : DirichletGPClassifier
+        Fitted. Its scaler must be one of the library's own.
+    path : str or path-like
+    extras : mapping from str to bytes, default=None
+        Kept in the file and given back by `read_extras`.
+    """
+    check_is_fitted(classifier)
+    archive = _described(classifier)
+    for name, value in (extras or {}).items():
+        archive.arrays[_EXTRAS + name] = np.frombuffer(value, dtype=np.uint8)
+    write_archive(path, _KIND, archive)
+
+
+def load(path: str | os.PathLike[str], cls: type[Classifier]) -> Classifier:
+    """Read a classifier that `save` wrote; `ModelFileError` if the file is not what `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+    cls : type
+        `DirichletGPClassifier`, or a class derived from it.
+
+    Returns
+    -------
+    cls
+        A fitted classifier.
+    """
+    return load_with_extras(path, cls)[0]
+
+
+def load_with_extras(
+    path: str | os.PathLike[str], cls: type[Classifier]
+) -> tuple[Classifier, dict[str, bytes]]:
+    """Read a classifier and the extras that were saved with it, as `load` and `read_extras` do."""
+    archive = read_archive(path, _KIND)
+    try:
+        return _restored(archive, cls), _extras(archive)
+    except _WRONG_CONTENT as error:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} does not describe a classifier: {error!r}"
+        ) from error
+
+
+def read_extras(path: str | os.PathLike[str]) -> dict[str, bytes]:
+    """The extras that were saved with a classifier, by name."""
+    return _extras(read_archive(path, _KIND))
+
+
+def _extras(archive: Archive) -> dict[str, bytes]:
+    return {
+        name.removeprefix(_EXTRAS): array.tobytes()
+        for name, array in archive.arrays.items()
+        if name.startswith(_EXTRAS)
+    }
+
+
+def _described(classifier: Any) -> Archive:
     """A fitted classifier as a JSON object and arrays."""
+    fitted: Fitted = classifier._fitted
+    model = fitted.model
     arrays: Arrays = {}
-    scaler, model = scaler_described(classifier, arrays), classifier._model
     parameters = classifier.get_params(deep=False)
+    kernel, kernel_arrays = model.kernel.described()
     content = {
-        "parameters": {name: encoded(name, value, arrays) for name, value in parameters.items()},
-        "classes": labels_encoded(classifier.classes_, arrays),
-        "n_features_in": classifier.n_features_in_,
-        "feature_names_in": list(getattr(classifier, "feature_names_in_", [])) or None,
-        "n_iter": classifier.n_iter_,
-        "history": getattr(classifier, "history_", []),
-        "scaler": scaler,
-        "kernel": {"family": model.kernel.family, "variance": model.kernel.variance},
+        "parameters": {name: encoded(name, v, arrays) for name, v in parameters.items()},
+        "classes": labels_encoded(fitted.classes, arrays),
+        "n_features_in": fitted.features.number,
+        "feature_names_in": fitted.features.names,
+        "n_iter": fitted.n_iter,
+        "history": fitted.history,
+        "scaler": scaler_described(classifier.scaler, fitted.encoder.scaler, arrays),
+        "kernel": kernel,
         "jitter": model.jitter,
-        "transform": vars(model.transform),
+        "transform": asdict(model.transform),
         "alpha_epsilon": model.alpha_epsilon,
     }
-    if classifier._warm_up is not None:
-        content["warm_up"] = classifier._warm_up.trained_at
-        arrays |= {
-            f"warm_up/{name}": getattr(classifier._warm_up, name)
-            for name in ("X", "codes", "weights")
-        }
-    if classifier._class_factors is not None:
-        arrays["class_factors"] = classifier._class_factors
+    first_rows = fitted.first_rows
+    if first_rows is not None:
+        content["warm_up"] = first_rows.trained_at
+        names = ("X", "codes", "weights")
+        arrays |= {f"warm_up/{name}": getattr(first_rows, name) for name in names}
+    if fitted.encoder.class_factors is not None:
+        arrays["class_factors"] = fitted.encoder.class_factors
     statistics = model.statistics
-    arrays |= {
-        "lengthscale": model.kernel.lengthscale,
-        "points": model.points,
-        "prior": model.prior,
-    }
-    arrays |= {
-        "counts": statistics.counts,
-        "sums": statistics.sums,
-        "grams": packed_grams(statistics.grams),
-    }
-    return content, arrays
+    arrays |= kernel_arrays
+    arrays |= {"points": model.points, "prior": model.prior}
+    arrays |= {"counts": statistics.counts, "sums": statistics.sums}
+    arrays["grams"] = packed_grams(statistics.grams)
+    return Archive(content, arrays)
 
 
-def restored(archive: Archive, cls: type[Classifier]) -> Classifier:
-    """The classifier that `described` was given."""
+def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
+    """The classifier that `_described` was given."""
     content, arrays = archive
-    names = cls._get_param_names()
-    unknown = set(content["parameters"]) - set(names)
+    unknown = set(content["parameters"]) - set(cls._get_param_names())
     if unknown:
         raise ValueError(f"unknown parameters {sorted(unknown)}")
-    classifier: Any = cls(
-        **{name: decoded(value, arrays) for name, value in content["parameters"].items()}
-    )
-    classifier.classes_ = labels_decoded(content["classes"], arrays)
-    classifier.n_features_in_ = whole_number(content["n_features_in"])
-    if content["feature_names_in"] is not None:
-        classifier.feature_names_in_ = strings(content["feature_names_in"], "O")
-        expect(len(classifier.feature_names_in_) == classifier.n_features_in_, "feature names")
-    classifier.n_iter_ = whole_number(content["n_iter"])
-    classifier.history_ = _history_restored(content.get("history", []))
-    classifier.scaler_ = scaler_restored(content["scaler"], classifier, arrays)
-    classifier._class_factors = (
-        floats(arrays, "class_factors") if "class_factors" in arrays else None
-    )
-    model = _model_restored(content, arrays)
-    expect(len(classifier.classes_) == len(model.prior) > 1, "number of classes")
-    expect(
-        classifier._class_factors is None or classifier._class_factors.shape == model.prior.shape,
-        "class weights",
-    )
-    classifier._keep(model)
-    classifier._warm_up = (
-        _warm_up_restored(content["warm_up"], classifier, arrays) if "warm_up" in content else None
+    parameters = {name: decoded(v, arrays) for name, v in content["parameters"].items()}
+    classifier: Any = cls(**parameters)
+    features = _features_restored(content)
+    scaler = scaler_restored(content["scaler"], classifier.scaler, features.number, arrays)
+    factors = floats(arrays, "class_factors") if "class_factors" in arrays else None
+    encoder = Encoder(labels_decoded(content["classes"], arrays), factors, scaler)
+    model = _model_restored(content, arrays, bool(classifier.ard))
+    expect(len(encoder.classes) == len(model.prior) > 1, "number of classes")
+    expect(factors is None or factors.shape == model.prior.shape, "class weights")
+    classifier._state = Fitted(
+        encoder=encoder,
+        features=features,
+        model=model,
+        n_iter=whole_number(content["n_iter"]),
+        history=_history_restored(content.get("history", [])),
+        first_rows=_first_rows_restored(content, features, len(encoder.classes), arrays),
     )
     return classifier
+
+
+def _features_restored(content: Mapping[str, Any]) -> Features:
+    number = whole_number(content["n_features_in"])
+    names = content["feature_names_in"]
+    if names is not None:
+        names = strings(names, "O").tolist()
+        expect(len(names) == number, "feature names")
+    return Features(number, names)
 
 
 def _history_restored(stages: Any) -> list[dict[str, Any]]:
@@ -116,40 +189,45 @@ def _history_restored(stages: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _warm_up_restored(trained_at: Any, classifier: Any, arrays: Arrays) -> WarmUp:
+def _first_rows_restored(
+    content: Mapping[str, Any], features: Features, n_classes: int, arrays: Arrays
+) -> FirstRows | None:
+    if "warm_up" not in content:
+        return None
     X, codes, weights = (arrays[f"warm_up/{name}"] for name in ("X", "codes", "weights"))
-    expect(
-        X.shape == (len(codes), classifier.n_features_in_) and codes.shape == weights.shape, "rows"
-    )
-    expect(X.dtype.kind == "f" and codes.dtype == np.int64 and weights.dtype == np.float64, "rows")
-    expect(bool(np.all((codes >= 0) & (codes < len(classifier.classes_)))), "rows")
-    return WarmUp(X, codes, weights, whole_number(trained_at))
+    expect(X.shape == (len(codes), features.number) and codes.shape == weights.shape, "rows")
+    expect(X.dtype.kind == "f" and codes.dtype == np.int64, "rows")
+    expect(weights.dtype == np.float64, "rows")
+    expect(bool(np.all((codes >= 0) & (codes < n_classes))), "rows")
+    return FirstRows(X, codes, weights, whole_number(content["warm_up"]))
 
 
-def _model_restored(content: Mapping[str, Any], arrays: Arrays) -> Model:
-    points, lengthscale, prior = (
-        floats(arrays, name) for name in ("points", "lengthscale", "prior")
-    )
+def _model_restored(content: Mapping[str, Any], arrays: Arrays, ard: bool) -> Model:
+    points, prior = floats(arrays, "points"), floats(arrays, "prior")
     counts, sums, packed = (floats(arrays, name) for name in ("counts", "sums", "grams"))
     (m, d), c = points.shape, len(prior)
-    shapes = [a.shape for a in (lengthscale, prior, counts, sums, packed)]
-    expect(
-        shapes == [(d,), (c,), (c,), (c, m), (c, m * (m + 1) // 2)] and m > 0 and d > 0,
-        "shapes of the arrays",
-    )
-    expect(bool(np.all(lengthscale > 0) and np.all(prior > 0)), "positive lengthscales and priors")
-    family, variance = content["kernel"]["family"], positive_number(content["kernel"]["variance"])
-    expect(family in KERNELS, "kernel")
-    transform = {name: float(content["transform"][name]) for name in ("target_in", "target_out")}
-    noises = {
-        name: positive_number(content["transform"][name]) for name in ("noise_in", "noise_out")
-    }
+    shapes = [array.shape for array in (prior, counts, sums, packed)]
+    expected = [(c,), (c,), (c, m), (c, m * (m + 1) // 2)]
+    expect(shapes == expected and m > 0 and d > 0, "shapes of the arrays")
+    expect(bool(np.all(prior > 0)), "prior")
+    kernel = KERNELS[content["kernel"]["family"]].restored(content["kernel"], arrays, ard)
+    expect(kernel.fits(d), "number of features of the kernel")
+    transform = content["transform"]
+    jitter = positive_number(content["jitter"])
+    try:
+        basis = make_basis(kernel, points, jitter)
+    except np.linalg.LinAlgError as error:
+        raise ValueError("the kernel matrix of the inducing points cannot be factored") from error
     return Model(
-        Kernel(family, lengthscale, variance),
-        points,
-        positive_number(content["jitter"]),
-        ClassStatistics(counts, sums, unpacked_grams(packed, m)),
-        LabelTransform(**transform, **noises),
-        prior,
-        positive_number(content["alpha_epsilon"]),
+        basis=basis,
+        jitter=jitter,
+        statistics=ClassStatistics(counts, sums, unpacked_grams(packed, m)),
+        transform=LabelTransform(
+            target_in=float(transform["target_in"]),
+            target_out=float(transform["target_out"]),
+            noise_in=positive_number(transform["noise_in"]),
+            noise_out=positive_number(transform["noise_out"]),
+        ),
+        prior=prior,
+        alpha_epsilon=positive_number(content["alpha_epsilon"]),
     )

@@ -12,9 +12,8 @@ _STANDARD = ("mean_", "var_", "scale_", "n_samples_seen_")
 _MINMAX = ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_")
 
 
-def scaler_described(classifier: Any, arrays: Arrays) -> str | None:
-    """The kind of a fitted scaler; its numbers go to `arrays`."""
-    kind, fitted = classifier.scaler, classifier.scaler_
+def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
+    """The kind of a fitted scaler, if it is one of the library's; its numbers go to `arrays`."""
     if isinstance(fitted, NormalScores) and kind == "quantile":
         arrays["scaler/lengths"] = np.array([len(knots) for knots in fitted.knots_], dtype=np.int64)
         arrays["scaler/knots"] = np.concatenate(fitted.knots_)
@@ -31,10 +30,9 @@ def scaler_described(classifier: Any, arrays: Arrays) -> str | None:
     return None if kind is None else str(kind)
 
 
-def scaler_restored(kind: Any, classifier: Any, arrays: Arrays) -> Any:
-    """The fitted scaler that was described."""
-    expect(kind == classifier.scaler and (kind is None or kind in SCALERS), "scaler")
-    n_features = classifier.n_features_in_
+def scaler_restored(kind: Any, parameter: Any, n_features: int, arrays: Arrays) -> Any:
+    """The fitted scaler that was described, of a classifier with this `scaler` parameter."""
+    expect(kind == parameter and (kind is None or kind in SCALERS), "scaler")
     scaler: Any = {
         None: FunctionTransformer(),
         "standard": StandardScaler(),

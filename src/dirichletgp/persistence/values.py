@@ -5,9 +5,10 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-Arrays = dict[str, NDArray[Any]]
+from .._gp.core.arrays import AnyArray, Array
+
+Arrays = dict[str, AnyArray]
 
 
 # Parameters: what JSON can say, arrays, dictionaries of class weights and random states.
@@ -48,13 +49,13 @@ def decoded(value: Any, arrays: Arrays) -> Any:
     return arrays[value["array"]]
 
 
-def random_state_encoded(rng: np.random.RandomState) -> tuple[NDArray[Any], list[Any]]:
+def random_state_encoded(rng: np.random.RandomState) -> tuple[AnyArray, list[Any]]:
     """The keys of a random state, and the rest of it as JSON."""
     _, keys, *rest = cast(tuple[Any, ...], rng.get_state(legacy=True))
     return np.asarray(keys), rest
 
 
-def random_state_decoded(keys: NDArray[Any], rest: list[Any]) -> np.random.RandomState:
+def random_state_decoded(keys: AnyArray, rest: list[Any]) -> np.random.RandomState:
     """The random state that was encoded."""
     rng = np.random.RandomState()
     rng.set_state(("MT19937", keys, *rest))
@@ -64,7 +65,7 @@ def random_state_decoded(keys: NDArray[Any], rest: list[Any]) -> np.random.Rando
 # Class labels: numbers as an array, strings as JSON.
 
 
-def labels_encoded(labels: NDArray[Any], arrays: Arrays) -> Any:
+def labels_encoded(labels: AnyArray, arrays: Arrays) -> Any:
     """Class labels: numbers as an array, strings as JSON."""
     if labels.dtype.kind in "biuf":
         arrays["classes"] = labels
@@ -77,7 +78,7 @@ def labels_encoded(labels: NDArray[Any], arrays: Arrays) -> Any:
     )
 
 
-def labels_decoded(encoded: Mapping[str, Any], arrays: Arrays) -> NDArray[Any]:
+def labels_decoded(encoded: Mapping[str, Any], arrays: Arrays) -> AnyArray:
     """Class labels, which must be in order."""
     numbers = "array" in encoded
     labels = arrays[encoded["array"]] if numbers else strings(encoded["strings"], encoded["dtype"])
@@ -85,7 +86,7 @@ def labels_decoded(encoded: Mapping[str, Any], arrays: Arrays) -> NDArray[Any]:
     return labels
 
 
-def strings(values: Any, dtype: str) -> NDArray[Any]:
+def strings(values: Any, dtype: str) -> AnyArray:
     """An array of strings: of objects if `dtype` is "O"."""
     expect(isinstance(values, list) and all(isinstance(value, str) for value in values), "strings")
     return np.array(values, dtype=object if dtype == "O" else np.str_)
@@ -100,7 +101,7 @@ def expect(condition: bool, what: str) -> None:
         raise ValueError(f"unexpected {what}")
 
 
-def floats(arrays: Arrays, name: str) -> NDArray[np.float64]:
+def floats(arrays: Arrays, name: str) -> Array:
     """A named array of finite numbers."""
     array = arrays[name]
     expect(array.dtype == np.float64 and bool(np.all(np.isfinite(array))), name)

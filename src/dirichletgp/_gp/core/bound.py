@@ -1,31 +1,29 @@
 """The collapsed bound and its derivatives, from class statistics alone.
 
 With L L' = K_mm + jitter, hats for whitened quantities (G^_k = L^-1 G_k L^-T, S^_k = L^-1 S_k),
-sums over classes without an index, u1 = 1/s1, u0 = 1/s0 and d = u1 - u0:
+sums over classes without an index, d = u1 - u0, and B_c, b_c, beta_c as in `regressions.py`:
 
-    B_c = I + u0 G^ + d G^_c        b_c = u1 r1_c S^_c + u0 r0_c (S^ - S^_c)        beta_c = B_c^-1 b_c
-
-    bound = sum_c -1/2 [ n log 2pi + n_c log s1 + (n - n_c) log s0 + n_c u1 r1_c^2 + (n - n_c) u0
-    r0_c^2
-                         + log|B_c| - b_c' beta_c + s2 (n_c u1 + (n - n_c) u0) - tr(B_c - I) ]
+    bound = sum_c -1/2 [ n log 2pi + n_c log s1 + (n - n_c) log s0
+                         + n_c u1 r1_c^2 + (n - n_c) u0 r0_c^2 + log|B_c| - b_c' beta_c
+                         + s2 (n_c u1 + (n - n_c) u0) - tr(B_c - I) ]
 
 Its derivatives with respect to G^_k and S^_k are, with P_c = 1/2 (I - B_c^-1 - beta_c beta_c'),
 
     W_k = u0 sum_c P_c + d P_k        v_k = sum_c u0 r0_c beta_c + (u1 r1_k - u0 r0_k) beta_k
 
-A class kept as rows F_c (n_c x M, whitened) is never factored as an M x M matrix. With B_0 = I + u0
-G^ = R R', F~_c = F_c R^-T and E_c = (I + d F~_c F~_c')^-1 = T^-T T^-1,
+A class kept as rows F_c (n_c x M, whitened) is never factored as an M x M matrix. With
+B_0 = I + u0 G^ = R R', F~_c = F_c R^-T and E_c = (I + d F~_c F~_c')^-1 = T^-T T^-1,
 
-    B_c^-1 = R^-T (I - d F~_c' E_c F~_c) R^-1      log|B_c| = log|B_0| - log|E_c|      B_c^-1 F_c' = R^-T F~_c' E_c
+    B_c^-1 = R^-T (I - d F~_c' E_c F~_c) R^-1        log|B_c| = log|B_0| - log|E_c|
+    B_c^-1 F_c' = R^-T F~_c' E_c
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .labels import LabelTransform
+from .arrays import Array
 from .linalg import (
     add_gram,
     cholesky,
@@ -42,42 +40,37 @@ from .linalg import (
     whitened,
     whitened_in_parallel,
 )
-from .posterior import Posterior
-from .statistics import ClassStatistics, RowStatistics
+from .regressions import (
+    LabelTransform,
+    Posterior,
+    class_factor,
+    plus_identity,
+    right_hand_sides,
+    shared_matrix,
+)
+from .statistics import BoundStatistics, ClassStatistics, RowDerivatives
 from .threads import Workers
 
-Array = NDArray[np.float64]
+_ROWS_OF_A_UNIT = 1_024
 
 
 @dataclass(frozen=True)
 class BoundDerivatives:
-    """The bound, and what a second pass over the rows needs to know, in the basis of the kernel vectors.
-
-    The derivative with respect to the kernel vector of a row of class k is ``w_i (2 W_k k_i +
-    v_k)``. A class kept as rows shares its W_k with all others but for a low-rank term, which
-    `row_terms` holds row by row.
+    """The bound and its derivatives, in the basis of the kernel vectors.
 
     Attributes
     ----------
     value : float
-    matrices : dict from class code to ndarray of shape (M, M)
-        2 W_k of the classes with a Gram of their own.
-    shared : ndarray of shape (M, M)
-        2 W_k without its low-rank term, of the classes kept as rows.
-    vectors : ndarray of shape (C, M)
-        v_k.
-    row_terms : dict from class code to ndarray of shape (n_k, M)
+    by_row : RowDerivatives
+        With respect to the kernel vectors of the rows.
     points : ndarray of shape (M, M)
-        Derivative with respect to K_mm + jitter.
+        With respect to K_mm + jitter.
     variance : float
-        Derivative with respect to s2 where it stands in the bound by itself.
+        With respect to s2 where it stands in the bound by itself.
     """
 
     value: float
-    matrices: dict[int, Array]
-    shared: Array
-    vectors: Array
-    row_terms: dict[int, Array]
+    by_row: RowDerivatives
     points: Array
     variance: float
 
@@ -100,7 +93,7 @@ class _RowClass(NamedTuple):
 
 
 def bound_and_derivatives(
-    statistics: RowStatistics,
+    statistics: BoundStatistics,
     factor: Array,
     variance: float,
     transform: LabelTransform,
@@ -111,7 +104,7 @@ def bound_and_derivatives(
 
     Parameters
     ----------
-    statistics : RowStatistics
+    statistics : BoundStatistics
         Sums of kernel vectors, not whitened.
     factor : ndarray of shape (M, M)
         L, the Cholesky factor of K_mm + jitter.
@@ -142,44 +135,39 @@ class _Solution(NamedTuple):
 
 
 def _solve(
-    statistics: RowStatistics,
+    statistics: BoundStatistics,
     factor: Array,
     transform: LabelTransform,
     prior: Array,
     workers: Workers,
 ) -> _Solution:
-    u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
-    r1, r0 = transform.residuals(prior)
-    sums = solve_rows(factor, statistics.sums.copy())
-    b = (u1 * r1)[:, None] * sums + (u0 * r0)[:, None] * (sums.sum(axis=0) - sums)
-
-    whitened_grams = list(
-        workers.map(lambda gram: whitened(factor, gram), statistics.grams.values())
-    )
-    total = sum(whitened_grams, np.zeros(factor.shape))
+    b = right_hand_sides(solve_rows(factor, statistics.sums.copy()), transform, prior)
+    own = list(workers.map(lambda gram: whitened(factor, gram), statistics.grams.values()))
+    total = sum(own, np.zeros(factor.shape))
     if statistics.rows:
         total += whitened_in_parallel(factor, statistics.pooled, workers.map)
-    base = _plus_identity(u0 * total)
+    base = shared_matrix(total, transform)
 
-    def solve_gram_class(k: int, gram: Array) -> _GramClass:
-        return _solve_gram_class(base, (u1 - u0) * gram, b[k])
+    def solve_gram_class(pair: tuple[int, Array]) -> _GramClass:
+        k, gram = pair
+        lower = class_factor(base, gram, transform, out=gram)
+        inverse = inverse_from_cholesky(lower)
+        return _GramClass(log_determinant(lower), inverse @ b[k], inverse)
 
-    gram_classes = workers.map(
-        lambda pair: solve_gram_class(*pair), zip(statistics.grams, whitened_grams, strict=True)
-    )
-    grams = dict(zip(statistics.grams, gram_classes, strict=True))
+    solved_grams = workers.map(solve_gram_class, zip(statistics.grams, own, strict=True))
+    grams = dict(zip(statistics.grams, solved_grams, strict=True))
     rows: dict[int, _RowClass] = {}
     base_factor = row_factor = np.empty((0, 0))
     if statistics.rows:
+        d = transform.precision_in - transform.precision_out
         base_factor = cholesky(base)
         row_factor = product(factor, base_factor, workers.map)
 
         def solve_row_class(k: int) -> _RowClass:
-            return _solve_row_class(statistics.rows[k], u1 - u0, base_factor, row_factor, b[k])
+            return _solve_row_class(statistics.rows[k], d, base_factor, row_factor, b[k])
 
-        rows = dict(
-            zip(statistics.rows, workers.map(solve_row_class, statistics.rows), strict=True)
-        )
+        solved_rows = workers.map(solve_row_class, statistics.rows)
+        rows = dict(zip(statistics.rows, solved_rows, strict=True))
     parts: dict[int, _GramClass | _RowClass] = {**grams, **rows}
     beta = np.stack([parts[k].beta for k in range(len(b))])
     log_determinants = sum(part.log_determinant for part in parts.values())
@@ -189,39 +177,26 @@ def _solve(
 def _derivatives(
     value: float,
     solution: _Solution,
-    statistics: RowStatistics,
+    statistics: BoundStatistics,
     factor: Array,
     transform: LabelTransform,
     prior: Array,
     workers: Workers,
 ) -> BoundDerivatives:
-    u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
+    u1, u0 = transform.precision_in, transform.precision_out
     d = u1 - u0
     r1, r0 = transform.residuals(prior)
-    n_classes, beta, total = len(prior), solution.beta, solution.total
+    n_classes = len(prior)
+    beta = solution.beta
 
-    # sum_c P_c, whitened: I - B_c^-1 must be formed before it is pulled back, or its small part
-    # drowns in K_mm^-1.
-    p_sum = _plus_identity(-beta.T @ beta, n_classes)
-    for part in solution.grams.values():
-        p_sum -= part.inverse
-    if solution.rows:
-        # sum_c B_c^-1 = R^-T (C_rows I - d sum_c F~_c' E_c F~_c) R^-1 over the classes kept as rows
-        pooled = symmetrise(
-            -d * _sum_of_grams([part.half for part in solution.rows.values()], workers)
-        )
-        p_sum -= pulled_back_in_parallel(
-            solution.base_factor, _plus_identity(pooled, len(solution.rows)), workers.map
-        )
-    p_sum *= 0.5
-    shared = _plus_identity(2.0 * u0 * p_sum, d)
-    through_kernel = p_sum - 0.5 * (n_classes * u0 + d) * total
+    p_sum = _sum_of_p(solution, d, workers)
+    shared = plus_identity(2.0 * u0 * p_sum, d)
+    through_kernel = p_sum - 0.5 * (n_classes * u0 + d) * solution.total
 
     # Back in the basis of the kernel vectors, X becomes L^-T X L^-1.
     def matrix(k: int) -> Array:
-        return pulled_back(
-            factor, shared - d * (solution.grams[k].inverse + np.outer(beta[k], beta[k]))
-        )
+        own = solution.grams[k].inverse + np.outer(beta[k], beta[k])
+        return pulled_back(factor, shared - d * own)
 
     matrices = dict(zip(solution.grams, workers.map(matrix, solution.grams), strict=True))
     raw_beta = solve_rows_transposed(factor, beta.copy())
@@ -232,30 +207,32 @@ def _derivatives(
         terms *= -d
         return terms
 
-    precision = float((statistics.counts * d + statistics.counts.sum() * u0).sum())
-    return BoundDerivatives(
-        value=value,
+    by_row = RowDerivatives(
         matrices=matrices,
         shared=pulled_back_in_parallel(factor, shared, workers.map) if solution.rows else shared,
         vectors=(u0 * r0) @ raw_beta + (u1 * r1 - u0 * r0)[:, None] * raw_beta,
         row_terms=dict(zip(solution.rows, workers.map(row_terms, solution.rows), strict=True)),
-        points=pulled_back_in_parallel(factor, through_kernel, workers.map),
-        variance=-0.5 * precision,
     )
+    by_points = pulled_back_in_parallel(factor, through_kernel, workers.map)
+    precision = float((statistics.counts * d + statistics.counts.sum() * u0).sum())
+    return BoundDerivatives(value, by_row, by_points, -0.5 * precision)
 
 
-def _plus_identity(matrix: Array, times: float = 1.0) -> Array:
-    """Add a multiple of the identity, in place."""
-    matrix.flat[:: len(matrix) + 1] += times
-    return matrix
+def _sum_of_p(solution: _Solution, d: float, workers: Workers) -> Array:
+    """sum_c P_c, whitened.
 
-
-def _solve_gram_class(base: Array, own: Array, b: Array) -> _GramClass:
-    """Factor B_c = base + own (overwritten)."""
-    own += base
-    lower = cholesky(own, overwrite=True)
-    inverse = inverse_from_cholesky(lower)
-    return _GramClass(log_determinant(lower), inverse @ b, inverse)
+    I - B_c^-1 must be formed before it is pulled back, or its small part drowns in K_mm^-1.
+    """
+    p_sum = plus_identity(-solution.beta.T @ solution.beta, len(solution.beta))
+    for part in solution.grams.values():
+        p_sum -= part.inverse
+    if solution.rows:
+        # sum_c B_c^-1 = R^-T (C_rows I - d sum_c F~_c' E_c F~_c) R^-1 over classes kept as rows
+        halves = [part.half for part in solution.rows.values()]
+        pooled = plus_identity(symmetrise(-d * _sum_of_grams(halves, workers)), len(halves))
+        p_sum -= pulled_back_in_parallel(solution.base_factor, pooled, workers.map)
+    p_sum *= 0.5
+    return p_sum
 
 
 def _solve_row_class(
@@ -263,7 +240,7 @@ def _solve_row_class(
 ) -> _RowClass:
     """Factor E_c^-1 = I + d F~_c F~_c', which has the size of the class."""
     rows = solve_rows(row_factor, rows.copy())
-    lower = cholesky(_plus_identity(d * (rows @ rows.T)))
+    lower = cholesky(plus_identity(d * (rows @ rows.T)))
     half = solve_columns(lower, rows.copy())
     solved = solve_columns_transposed(lower, half.copy())
     h = solve_rows(base_factor, b[None, :].copy())
@@ -273,10 +250,10 @@ def _solve_row_class(
 
 
 def _sum_of_grams(rows: list[Array], workers: Workers) -> Array:
-    """Lower triangle of the sum of rows' rows over matrices of few rows each, gathered into larger units of work."""
+    """Lower triangle of the summed Grams of matrices of few rows each, in larger units of work."""
     units: list[list[Array]] = [[]]
     for matrix in rows:
-        if sum(map(len, units[-1])) >= 1_024:
+        if sum(map(len, units[-1])) >= _ROWS_OF_A_UNIT:
             units.append([])
         units[-1].append(matrix)
 
@@ -294,16 +271,18 @@ def _sum_of_grams(rows: list[Array], workers: Workers) -> Array:
 
 def collapsed_bound(statistics: ClassStatistics, posterior: Posterior) -> float:
     """The bound alone, from whitened statistics and the posterior they led to."""
-    transform, variance = posterior.transform, posterior.variance
-    coefficients = posterior.coefficients
-    # b' B^-1 b = |R' beta|^2 with B = R R'
-    fit = sum(
-        float(np.square(c @ f).sum()) for c, f in zip(coefficients, posterior.factors, strict=True)
-    )
-    log_determinants = sum(log_determinant(f) for f in posterior.factors)
+    quadratic = 0.0
+    for beta, factor in zip(posterior.coefficients, posterior.factors, strict=True):
+        # b' B^-1 b = |R' beta|^2 with B = R R'
+        quadratic += log_determinant(factor) - float(np.square(beta @ factor).sum())
     trace = float(np.einsum("cmm->", statistics.grams))
     return _assemble(
-        statistics.counts, transform, posterior.prior, variance, log_determinants - fit, trace
+        statistics.counts,
+        posterior.transform,
+        posterior.prior,
+        posterior.variance,
+        quadratic,
+        trace,
     )
 
 
@@ -316,9 +295,10 @@ def _assemble(
     trace: float,
 ) -> float:
     """The bound from sum_c (log|B_c| - b_c' beta_c), tr(G^) and the counts."""
-    u1, u0 = 1.0 / transform.noise_in, 1.0 / transform.noise_out
+    u1, u0 = transform.precision_in, transform.precision_out
     r1, r0 = transform.residuals(prior)
-    n, n_classes = counts.sum(), len(counts)
+    n = counts.sum()
+    n_classes = len(counts)
     inside = np.log(transform.noise_in) + u1 * (r1**2 + variance)
     outside = np.log(transform.noise_out) + u0 * (r0**2 + variance)
     of_counts = n_classes * n * np.log(2 * np.pi) + counts @ inside + (n - counts) @ outside

@@ -15,10 +15,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
-Array = NDArray[np.float64]
+from .arrays import Array, Booleans
+
 Mapper = Callable[..., Any]
 
 _SLICE = 128
@@ -93,7 +93,7 @@ def symmetrise(matrix: Array) -> Array:
 
 
 @cache
-def _strictly_upper(m: int) -> NDArray[np.bool_]:
+def _strictly_upper(m: int) -> Booleans:
     """Mask of the entries above the diagonal; m is at most _SLICE."""
     return np.triu(np.ones((m, m), dtype=bool), 1)
 

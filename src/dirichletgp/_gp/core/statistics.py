@@ -1,71 +1,84 @@
-"""Class statistics: everything that training ever needs from the rows.
+"""Class statistics, everything that training ever needs from the rows, and the passes over rows.
 
-For each class k, over its rows with weights w_i and kernel vectors k_i = k(Z, x_i):
+For each class k, over its rows with weights w_i and vectors k_i (kernel vectors k(Z, x_i), whitened
+or not: who sums them says which):
 
     n_k = sum w_i        S_k = sum w_i k_i        G_k = sum w_i k_i k_i'
 
 They are additive, so rows can be added and taken away in any grouping. Once kernel and inducing
-points are fixed, the vectors are whitened (k_i becomes L^-1 k_i with L L' = K_mm + jitter) before
-they are summed: whitening a finished Gram loses positive definiteness once n / jitter nears 1 /
-eps. During training the kernel changes with every evaluation, the row counts are moderate, and the
-cheaper order is taken (`RowStatistics`).
+points are fixed, vectors are whitened (k_i becomes L^-1 k_i with L L' = K_mm + jitter) before they
+are summed, into `ClassStatistics`: whitening a finished Gram loses positive definiteness once
+n / jitter nears 1 / eps. During training the kernel changes with every evaluation, the row counts
+are moderate, and the cheaper order is taken: `BoundStatistics` hold sums that are not whitened.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..rows.in_memory import ArrayRows, Run, block_size
+from .arrays import Array, Integers
+from .kernels import Kernel, KernelGradient
 from .linalg import add_gram, symmetrise
-from .threads import Workers
+from .threads import Workers, block_size
 
-Array = NDArray[np.float64]
 Features = Callable[[Array], Array]
 
 _POOLED = -1
+# Small classes are put together until they are this many rows, a unit of work.
+_ROWS_OF_A_UNIT = 1_024
+
+
+class Span(NamedTuple):
+    """Rows of one class that a thread takes at once.
+
+    Attributes
+    ----------
+    code : int
+        Of their class.
+    positions : ndarray of shape (n,)
+        Where the rows stand among all.
+    start : int
+        How many rows of the class come before them.
+    """
+
+    code: int
+    positions: Integers
+    start: int
+
+
+class Block(NamedTuple):
+    """Rows of one class that fit into cache: place within the class, scaled rows, weights."""
+
+    place: slice
+    rows: Array
+    weights: Array | None
+
+
+class BlockedRows(Protocol):
+    """Labelled rows that can be gone through class by class, block by block."""
+
+    n_classes: int
+
+    @property
+    def class_sizes(self) -> Integers:
+        """Number of rows of each class, of shape (C,)."""
+
+    def spans(self) -> Iterator[Span]:
+        """All rows, class after class."""
+
+    def blocks(self, span: Span, size: int) -> Iterator[Block]:
+        """A span in blocks of at most `size` rows."""
 
 
 @dataclass(frozen=True)
 class ClassStatistics:
-    """The sums n (C,), S (C, M) and G (C, M, M) of whitened kernel vectors; G may be pooled over classes."""
+    """The sums n (C,), S (C, M) and G (C, M, M) of rows' vectors; G may be pooled over classes."""
 
     counts: Array
     sums: Array
     grams: Array
-
-    @classmethod
-    def accumulate(
-        cls,
-        rows: ArrayRows,
-        features: Features,
-        n_points: int,
-        workers: Workers,
-        gram_of: Sequence[int] | None = None,
-        total: "ClassStatistics | None" = None,
-    ) -> "ClassStatistics":
-        """One pass over the rows; `features` maps scaled rows (m, D) to their vectors (m, M).
-
-        `gram_of` names the Gram that each class adds to; by default every class has its own. The
-        rows are added to `total`, in place, if it is given.
-        """
-        gram_of = range(rows.n_classes) if gram_of is None else gram_of
-        total = cls.empty(rows.n_classes, n_points, max(gram_of) + 1) if total is None else total
-        size = block_size(n_points)
-
-        def of_run(run: Run) -> tuple[int, float, Array, Array]:
-            count, total, gram = 0.0, np.zeros(n_points), np.zeros((n_points, n_points))
-            for _, block, weights in workers.go_on(rows.blocks(run, size)):
-                vectors = features(block)
-                count += add_block(vectors, weights, total, gram)
-            return run.code, count, total, symmetrise(gram)
-
-        for code, count, run_sum, gram in workers.map(of_run, rows.runs()):
-            total.counts[code] += count
-            total.sums[code] += run_sum
-            total.grams[gram_of[code]] += gram
-        return total
 
     @classmethod
     def empty(cls, n_classes: int, n_points: int, n_grams: int | None = None) -> "ClassStatistics":
@@ -98,28 +111,62 @@ class ClassStatistics:
             all_classes[places] = mine
         return wider
 
+    def copy(self) -> "ClassStatistics":
+        """The same sums in arrays of their own."""
+        return ClassStatistics(self.counts.copy(), self.sums.copy(), self.grams.copy())
 
-def add_block(vectors: Array, weights: Array | None, total: Array, gram: Array) -> float:
-    """Add a block of one class to its sum (M,) and to the lower triangle of its Gram; returns its weight.
+    def add_rows(
+        self,
+        rows: BlockedRows,
+        features: Features,
+        workers: Workers,
+        gram_of: Sequence[int] | None = None,
+    ) -> "ClassStatistics":
+        """Add rows, in place and by one pass; `features` maps scaled rows to vectors (m, M).
 
-    `vectors` is overwritten when there are weights.
-    """
+        `gram_of` names the Gram that each class adds to; by default every class has its own.
+        """
+        gram_of = range(rows.n_classes) if gram_of is None else gram_of
+        n_points = self.sums.shape[1]
+        size = block_size(n_points)
+
+        def of_span(span: Span) -> tuple[int, float, Array, Array]:
+            weight = 0.0
+            total = np.zeros(n_points)
+            gram = np.zeros((n_points, n_points))
+            for block in workers.go_on(rows.blocks(span, size)):
+                vectors = features(block.rows)
+                weight += add_block(vectors, block.weights, total)
+                add_gram(weighted_by_roots(vectors, block.weights), gram)
+            return span.code, weight, total, symmetrise(gram)
+
+        for code, weight, total, gram in workers.map(of_span, rows.spans()):
+            self.counts[code] += weight
+            self.sums[code] += total
+            self.grams[gram_of[code]] += gram
+        return self
+
+
+def add_block(vectors: Array, weights: Array | None, total: Array) -> float:
+    """Add the vectors of a block of one class to their sum (M,); returns the block's weight."""
     if weights is None:
         total += vectors.sum(axis=0)
-        add_gram(vectors, gram)
         return float(len(vectors))
     total += weights @ vectors
-    vectors *= np.sqrt(weights)[:, None]
-    add_gram(vectors, gram)
     return float(weights.sum())
 
 
-@dataclass(frozen=True)
-class RowStatistics:
-    """Class statistics before whitening, with small classes kept as rows.
+def weighted_by_roots(vectors: Array, weights: Array | None) -> Array:
+    """sqrt(w_i) k_i, whose Gram is the weighted one; the vectors themselves without weights."""
+    return vectors if weights is None else vectors * np.sqrt(weights)[:, None]
 
-    A class with fewer rows than there are inducing points has a Gram of low rank; its rows are kept
-    instead (never more than C M rows in all) and the Grams of all such classes are pooled into one.
+
+@dataclass(frozen=True)
+class BoundStatistics:
+    """What an evaluation of the bound needs: sums that are not whitened, small classes as rows.
+
+    A class with fewer rows than there are inducing points has a Gram of low rank; its rows are
+    kept instead (never more than C M rows in all) and the Grams of all such classes are pooled.
 
     Attributes
     ----------
@@ -140,32 +187,37 @@ class RowStatistics:
     pooled: Array
 
     @classmethod
-    def accumulate(
-        cls, rows: ArrayRows, features: Features, n_points: int, workers: Workers
-    ) -> "RowStatistics":
-        """One pass over the rows; `features` maps scaled rows (m, D) to their kernel vectors (m, M)."""
-        sizes = rows.class_sizes
-        kept = {k: np.empty((size, n_points)) for k, size in enumerate(sizes) if size < n_points}
-        counts, sums = np.zeros(len(sizes)), np.zeros((len(sizes), n_points))
-        grams: dict[int, Array] = {}
+    def of_rows(
+        cls, rows: BlockedRows, kernel: Kernel, points: Array, workers: Workers
+    ) -> "BoundStatistics":
+        """One pass over the rows."""
+        n_points = len(points)
         size = block_size(n_points)
+        kept = {k: np.empty((n, n_points)) for k, n in enumerate(rows.class_sizes) if n < n_points}
+        counts = np.zeros(rows.n_classes)
+        sums = np.zeros((rows.n_classes, n_points))
+        grams: dict[int, Array] = {}
 
-        def of_group(group: list[Run]) -> tuple[list[tuple[int, float, Array]], int, Array]:
-            parts, gram = [], np.zeros((n_points, n_points))
-            for run in group:
-                run_sum, count = np.zeros(n_points), 0.0
-                for place, block, weights in rows.blocks(run, size):
-                    vectors = features(block)
-                    count += add_block(vectors, weights, run_sum, gram)
-                    if run.code in kept:
-                        kept[run.code][run.start + place.start : run.start + place.stop] = vectors
-                parts.append((run.code, count, run_sum))
-            return parts, group[0].code, symmetrise(gram)
+        def of_unit(unit: list[Span]) -> tuple[list[tuple[int, float, Array]], int, Array]:
+            parts = []
+            gram = np.zeros((n_points, n_points))
+            for span in unit:
+                total = np.zeros(n_points)
+                weight = 0.0
+                for block in rows.blocks(span, size):
+                    values = kernel.values(block.rows, points)
+                    weight += add_block(values, block.weights, total)
+                    values = weighted_by_roots(values, block.weights)
+                    add_gram(values, gram)
+                    if span.code in kept:
+                        kept[span.code][block.place] = values
+                parts.append((span.code, weight, total))
+            return parts, unit[0].code, symmetrise(gram)
 
-        for parts, code, gram in workers.map(of_group, _groups(rows, kept)):
-            for k, count, run_sum in parts:
-                counts[k] += count
-                sums[k] += run_sum
+        for parts, code, gram in workers.map(of_unit, _units(rows, kept)):
+            for k, weight, total in parts:
+                counts[k] += weight
+                sums[k] += total
             key = _POOLED if code in kept else code
             if key in grams:
                 grams[key] += gram
@@ -175,16 +227,77 @@ class RowStatistics:
         return cls(counts, sums, grams, kept, pooled)
 
 
-def _groups(rows: ArrayRows, kept: dict[int, Array]) -> list[list[Run]]:
-    """Units of work: a run of a large class, or several small classes that share the pooled Gram."""
-    groups: list[list[Run]] = []
-    pooled: list[Run] = []
-    for run in rows.runs():
-        if run.code not in kept:
-            groups.append([run])
+def _units(rows: BlockedRows, kept: dict[int, Array]) -> Iterator[list[Span]]:
+    """Units of work: a span of a large class, or small classes that share the pooled Gram."""
+    pooled: list[Span] = []
+    for span in rows.spans():
+        if span.code not in kept:
+            yield [span]
             continue
-        pooled.append(run)
-        if sum(len(r.positions) for r in pooled) >= 1_024:
-            groups.append(pooled)
+        pooled.append(span)
+        if sum(len(part.positions) for part in pooled) >= _ROWS_OF_A_UNIT:
+            yield pooled
             pooled = []
-    return [*groups, pooled] if pooled else groups
+    if pooled:
+        yield pooled
+
+
+@dataclass(frozen=True)
+class RowDerivatives:
+    """What a second pass over the rows needs: derivatives of a scalar by their kernel vectors.
+
+    By the vector of a row of class k it is ``w_i (2 W_k k_i + v_k)``. A class kept as rows shares
+    its W_k with all others but for a low-rank term, which `row_terms` holds row by row.
+
+    Attributes
+    ----------
+    matrices : dict from class code to ndarray of shape (M, M)
+        2 W_k of the classes with a Gram of their own.
+    shared : ndarray of shape (M, M)
+        2 W_k without its low-rank term, of all other classes.
+    vectors : ndarray of shape (C, M)
+        v_k.
+    row_terms : dict from class code to ndarray of shape (n_k, M)
+    """
+
+    matrices: dict[int, Array]
+    shared: Array
+    vectors: Array
+    row_terms: dict[int, Array]
+
+
+def pull_back(
+    rows: BlockedRows, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
+) -> KernelGradient:
+    """The gradient through the kernel vectors of the rows: the second pass over them."""
+    size = block_size(len(points))
+
+    def of_block(code: int, block: Block) -> KernelGradient:
+        values = kernel.values(block.rows, points)
+        derivative = values @ by_row.matrices.get(code, by_row.shared)
+        derivative += by_row.vectors[code]
+        if block.weights is not None:
+            derivative *= block.weights[:, None]
+        if code in by_row.row_terms:
+            terms = by_row.row_terms[code][block.place]
+            derivative += weighted_by_roots(terms, block.weights)
+        return kernel.pull_back(block.rows, points, values, derivative)
+
+    def of_span(span: Span) -> KernelGradient:
+        return sum_of_gradients(of_block(span.code, block) for block in rows.blocks(span, size))
+
+    return sum_of_gradients(workers.map(of_span, rows.spans()))
+
+
+def sum_of_gradients(gradients: Iterable[KernelGradient]) -> KernelGradient:
+    """The gradient of a sum, of one term at least."""
+    left = iter(gradients)
+    first = next(left)
+    parameters = first.parameters.copy()
+    log_variance = first.log_variance
+    points = first.points.copy()
+    for gradient in left:
+        parameters += gradient.parameters
+        log_variance += gradient.log_variance
+        points += gradient.points
+    return KernelGradient(parameters, log_variance, points)

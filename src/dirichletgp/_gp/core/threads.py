@@ -14,7 +14,10 @@ from threading import Event, Lock
 from types import TracebackType
 from typing import TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from .arrays import Integers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -132,6 +135,33 @@ class Workers:
             yield item
 
 
+# A multiple of the heights of all common micro-kernels of BLAS (4, 6, 8, 12, 16, 24, 48 rows).
+_BLAS_TILE = 96
+
+
 def row_slices(n: int, size: int) -> list[slice]:
     """Cut n rows into slices of at most `size` rows."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def block_size(n_points: int) -> int:
+    """Rows per block such that the kernel values of a block stay in cache (about 1 MB)."""
+    return int(np.clip(2**17 // max(n_points, 1), 128, 1_024))
+
+
+def prediction_block_size(n_points: int) -> int:
+    """Rows per block in predictions: always the same for a model, and a multiple of BLAS's tiles.
+
+    With blocks of one size, the last one padded, the bits of a row's prediction do not depend on
+    the rows around it.
+    """
+    return max(1, block_size(n_points) // _BLAS_TILE) * _BLAS_TILE
+
+
+def grouped(key: Integers, width: Integers, most: int) -> Iterator[Integers]:
+    """Rows with equal keys together, in blocks of about `most` numbers, `width` of them per row."""
+    order = np.argsort(key, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(key[order])) + 1):
+        if len(group):
+            step = max(1, most // int(width[group[0]]))
+            yield from (group[i : i + step] for i in range(0, len(group), step))

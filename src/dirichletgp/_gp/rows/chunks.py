@@ -1,162 +1,196 @@
-"""Where rows that need not fit into memory come from: files, tables, memory maps, blocks, read a chunk at a time.
+"""Rows that need not fit into memory: read a chunk at a time, any number of times.
 
-A source can be read any number of times, always in the same order. Its rows are regrouped into
-chunks whose size depends on the number of features alone, so that sums do not depend on how a file
-happens to be cut. A chunk is read while the one before it is computed.
+Rows are regrouped into chunks whose size depends on the number of features alone, so that sums do
+not depend on how a file happens to be cut. A chunk is read while the one before it is computed.
+Every row of the first pass gets a random number; the sample is the rows with the smallest ones, and
+of each class a few more, so that no class is missing from it. Parts can be summed up apart and put
+together.
 """
 
-import os
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_array
-from sklearn.utils.validation import column_or_1d
 
-from ..core.arguments import sample_weights
+from ..core.arrays import AnyArray, Array, Booleans, Integers
+from ..core.regressions import Basis
+from ..core.statistics import ClassStatistics
+from ..core.threads import Workers
+from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from .door import PassObserver, SampleSize
+
 Item = TypeVar("Item")
 
 _CHUNK_BYTES = 2**24
 _FEWEST_ROWS, _MOST_ROWS = 1_024, 65_536
+_ROWS_OF_EACH_CLASS = 20
 _WAIT = 0.1  # seconds after which a reader looks whether it is still wanted
 
 
-class Chunk(NamedTuple):
-    """Rows (m, D), labels (m,) and sample weights (m,), or None where every row counts once."""
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Chunks one after the other."""
+    if len(chunks) == 1:
+        return chunks[0]
+    weights = None
+    if any(chunk.weights is not None for chunk in chunks):
+        ones = (np.ones(len(chunk.labels)) for chunk in chunks)
+        given = zip(chunks, ones, strict=True)
+        weights = np.concatenate([one if c.weights is None else c.weights for c, one in given])
+    X = np.concatenate([chunk.X for chunk in chunks])
+    return Chunk(X, np.concatenate([chunk.labels for chunk in chunks]), weights)
 
-    X: NDArray[Any]
-    labels: NDArray[Any]
-    weights: Array | None
+
+def checked_finite(X: AnyArray, names: list[str] | None) -> AnyArray:
+    """X, if it holds neither NaN nor infinity."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):
+            return X
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
+    if len(bad):
+        column = repr(names[bad[0]]) if names else bad[0]
+        raise ValueError(
+            f"X contains NaN or infinity, first in column {column}; fill or drop those rows first."
+        )
+    return X
 
 
-class RowSource(Protocol):
-    """Rows that can be read again and again.
-
-    Attributes
-    ----------
-    feature_names : list of str or None
-    n_rows : int or None
-        None where it is not known before reading.
-    """
+class Reader(Protocol):
+    """Rows that can be read again and again, always in the same order."""
 
     feature_names: list[str] | None
-    n_rows: int | None
 
     def blocks(self) -> Iterator[Chunk]:
         """All rows from the first on, in pieces of any size, checked."""
 
 
-def row_source(X: Any, y: Any, sample_weight: Any, columns: Any) -> RowSource | None:
-    """The source that the arguments of `fit` describe, or None for arrays in memory."""
-    if isinstance(X, str | os.PathLike) or _is_list_of_paths(X) or _is_arrow(X):
-        from .files import ArrowSource
-
-        return ArrowSource(X, y, sample_weight, columns)
-    if columns is not None:
+def summary_of(chunks: Iterable[Chunk], size: int, seed: Any) -> Summary:
+    """Read all chunks, keeping a sample of `size` rows."""
+    rng = np.random.default_rng(seed)
+    parts: list[Summary] = []
+    n_kept, limit = 0, 1.0
+    for chunk in chunks:
+        parts.append(_summary_of_chunk(chunk, rng.random(len(chunk.labels)), limit))
+        n_kept += len(parts[-1].priorities)
+        if n_kept > size:
+            parts = [put_together(parts, size)]
+            n_kept = 0
+            if len(parts[0].priorities) >= size:
+                limit = float(np.sort(parts[0].priorities)[size - 1])
+    if not parts:
         raise ValueError(
-            "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+            "X has no rows with a positive weight; pass at least one row of each of two classes."
         )
-    if isinstance(X, np.memmap):
-        return ArraySource(X, y, sample_weight)
-    if y is None and sample_weight is None and not hasattr(X, "dask") and _is_blocks(X):
-        return BlockSource(X)
-    return None
+    return put_together(parts, size)
 
 
-def _is_list_of_paths(X: Any) -> bool:
-    return (
-        isinstance(X, list | tuple)
-        and len(X) > 0
-        and all(isinstance(x, str | os.PathLike) for x in X)
-    )
+def _summary_of_chunk(chunk: Chunk, priorities: Array, limit: float) -> Summary:
+    """The summary of one chunk, with only rows that may still be in the sample."""
+    labels, codes = np.unique(chunk.labels, return_inverse=True)
+    weights = np.bincount(codes, chunk.weights).tolist()
+    chosen = _few_of_each(codes, priorities) | (priorities <= limit)
+    totals = dict(zip(labels.tolist(), weights, strict=True))
+    return Summary(len(codes), totals, chunk.part(chosen), priorities[chosen])
 
 
-def _is_arrow(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "pyarrow"
+def put_together(parts: list[Summary], size: int) -> Summary:
+    """The summary of parts that follow each other."""
+    totals: dict[Any, float] = {}
+    for part in parts:
+        for label, weight in part.totals.items():
+            totals[label] = totals.get(label, 0.0) + weight
+    sample = joined([part.sample for part in parts])
+    priorities = np.concatenate([part.priorities for part in parts])
+    chosen = _chosen(sample.labels, priorities, size)
+    n_rows = sum(part.n_rows for part in parts)
+    return Summary(n_rows, totals, sample.part(chosen), priorities[chosen])
 
 
-def _is_blocks(X: Any) -> bool:
-    if isinstance(X, list | tuple):
-        return len(X) > 0 and all(isinstance(block, tuple) and len(block) in (2, 3) for block in X)
-    return hasattr(X, "__iter__") and not hasattr(X, "shape") and not hasattr(X, "__array__")
+def _chosen(labels: AnyArray, priorities: Array, size: int) -> Booleans:
+    """Which rows are in the sample: the smallest numbers, and the smallest few of each class."""
+    if len(labels) <= size:
+        return np.ones(len(labels), dtype=bool)
+    codes = np.unique(labels, return_inverse=True)[1]
+    limit = np.partition(priorities, size - 1)[size - 1]
+    return _few_of_each(codes, priorities) | (priorities <= limit)
 
 
-class ArraySource:
-    """Rows of arrays or memory maps X (n, D) and y (n,)."""
+def _few_of_each(codes: Integers, priorities: Array) -> Booleans:
+    order = np.lexsort([priorities, codes])
+    starts = np.searchsorted(codes[order], codes[order], side="left")
+    chosen = np.zeros(len(codes), dtype=bool)
+    chosen[order[np.arange(len(codes)) - starts < _ROWS_OF_EACH_CLASS]] = True
+    return chosen
 
-    def __init__(
-        self, X: NDArray[Any], y: Any, sample_weight: Any, feature_names: list[str] | None = None
-    ):
-        if X.ndim != 2:
-            raise ValueError(f"X has {X.ndim} dimensions; pass an array of shape (n, n_features).")
-        if y is None:
+
+@dataclass(frozen=True)
+class ChunkedSource:
+    """Rows of a reader, as training asks for them."""
+
+    reader: Reader
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Those of the reader."""
+        return self.reader.feature_names
+
+    def summary(self, size: "SampleSize", seed: int) -> Summary:
+        """One pass over the rows; a sample of them stays in memory."""
+        with closing(chunks(self.reader)) as parts:
+            first = next(parts, None)
+            if first is None:
+                return summary_of([], 0, seed)
+            return summary_of(_with_first(first, parts), size.rows(first.X.shape[1]), seed)
+
+    def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> "ChunkedRows":
+        """All rows, read again when their statistics are asked for."""
+        return ChunkedRows(self.reader, encoder, summary.n_rows)
+
+
+def _with_first(first: Item, rest: Iterable[Item]) -> Iterator[Item]:
+    yield first
+    yield from rest
+
+
+@dataclass(frozen=True)
+class ChunkedRows:
+    """All rows of a reader, coded and scaled as they are read."""
+
+    reader: Reader
+    encoder: Encoder
+    n_rows: int
+
+    def class_statistics(
+        self, basis: Basis, workers: Workers, observer: "PassObserver"
+    ) -> ClassStatistics:
+        """One pass over the rows in their order, so that it can be taken up again."""
+        empty = ClassStatistics.empty(len(self.encoder.classes), len(basis.points))
+        total, done = observer.resumed() or (empty, 0)
+        observer.begin(done, self.n_rows)
+        with closing(chunks(self.reader, done)) as parts:
+            for chunk in parts:
+                total.add_rows(self.encoder.rows(chunk), basis.vectors, workers)
+                done += len(chunk.labels)
+                observer.advance(total, done)
+        if done != self.n_rows:
             raise ValueError(
-                "DirichletGPClassifier requires y to be passed, but the target y is None."
+                f"X changed while it was read: it had {self.n_rows} rows at first, then {done}."
             )
-        self.X, self.labels = X, column_or_1d(y)
-        if len(self.labels) != len(X):
-            raise ValueError(
-                f"X has {len(X)} rows, but y has {len(self.labels)} labels; pass one label per row."
-            )
-        self.weights = sample_weights(sample_weight, len(X))
-        self.n_rows: int | None = len(X)
-        self.feature_names = feature_names
+        return total
 
-    def blocks(self) -> Iterator[Chunk]:
-        """Slices of the arrays."""
-        size = chunk_rows(self.X.shape[1])
-        for start in range(0, len(self.X), size):
-            part = slice(start, start + size)
-            # A copy, so that pages of a memory map are not held, and cannot change.
-            X = checked_finite(
-                np.array(self.X[part], dtype=_float_type(self.X.dtype)), self.feature_names
-            )
-            yield Chunk(X, self.labels[part], None if self.weights is None else self.weights[part])
+    def bound_rows(self, sample: InMemoryRows, wanted: int) -> InMemoryRows:
+        """The sample: a pass over all rows per evaluation would take too long."""
+        return sample
 
 
-class BlockSource:
-    """Rows of an iterable of (X, y) or (X, y, sample_weight) blocks that can be gone through again."""
-
-    n_rows: int | None = None
-
-    def __init__(self, iterable: Iterable[Any]):
-        if iter(iterable) is iterable:
-            raise TypeError(
-                f"X is a {type(iterable).__name__}, which can be read once only; rows are read twice. Pass a list of "
-                "(X, y) blocks, or an object whose __iter__ starts from the first block every time."
-            )
-        self.iterable = iterable
-        first = next(iter(iterable), None)
-        if first is None:
-            raise ValueError(
-                "X has no blocks; pass an iterable of (X, y) blocks with at least one row."
-            )
-        names = list(getattr(first[0], "columns", []))
-        self.feature_names = (
-            names if names and all(isinstance(name, str) for name in names) else None
-        )
-
-    def blocks(self) -> Iterator[Chunk]:
-        """The blocks."""
-        for i, block in enumerate(self.iterable):
-            if not isinstance(block, tuple | list) or len(block) not in (2, 3):
-                raise TypeError(
-                    f"block {i} is a {type(block).__name__}; pass tuples (X, y) or (X, y, sample_weight)."
-                )
-            X = check_array(block[0], dtype=[np.float64, np.float32], input_name=f"X of block {i}")
-            labels = column_or_1d(block[1])
-            if len(labels) != len(X):
-                raise ValueError(
-                    f"block {i} has {len(X)} rows, but {len(labels)} labels; pass one label per row."
-                )
-            yield Chunk(
-                X, labels, sample_weights(block[2], len(X), part=True) if len(block) == 3 else None
-            )
+def chunks(reader: Reader, start: int = 0) -> Generator[Chunk, None, None]:
+    """The rows from row `start` (at the edge of a chunk) on, in chunks of one size, read ahead."""
+    return read_ahead(_skipped(regrouped(reader.blocks()), start))
 
 
 def chunk_rows(n_features: int) -> int:
@@ -164,55 +198,29 @@ def chunk_rows(n_features: int) -> int:
     return int(np.clip(_CHUNK_BYTES // (8 * n_features), _FEWEST_ROWS, _MOST_ROWS))
 
 
-def chunks(source: RowSource, start: int = 0) -> Generator[Chunk, None, None]:
-    """The rows of a source from row `start` (at the edge of a chunk) on, in chunks of one size, read ahead."""
-    return _ahead(_skipped(_regrouped(source.blocks()), start))
-
-
-def _regrouped(blocks: Iterator[Chunk]) -> Iterator[Chunk]:
+def regrouped(blocks: Iterable[Chunk]) -> Iterator[Chunk]:
     """The same rows in chunks of one size, without those of weight zero."""
     kept: list[Chunk] = []
-    n, size, n_features = 0, 0, None
-    for block in map(_without_zeros, blocks):
-        if n_features is None:
-            n_features, size = block.X.shape[1], chunk_rows(block.X.shape[1])
+    n_kept, size, n_features = 0, 0, 0
+    for block in blocks:
+        block = block.of_positive_weight()
+        if not size:
+            n_features = block.X.shape[1]
+            size = chunk_rows(n_features)
         if block.X.shape[1] != n_features:
             raise ValueError(
                 f"a block has {block.X.shape[1]} columns, but the first one has {n_features}."
             )
-        while n + len(block.labels) >= size:
-            yield _joined([*kept, _part(block, slice(0, size - n))])
-            block, kept, n = _part(block, slice(size - n, None)), [], 0
+        while n_kept + len(block.labels) >= size:
+            missing = size - n_kept
+            yield joined([*kept, block.part(slice(0, missing))])
+            block = block.part(slice(missing, None))
+            kept, n_kept = [], 0
         if len(block.labels):
             kept.append(block)
-            n += len(block.labels)
+            n_kept += len(block.labels)
     if kept:
-        yield _joined(kept)
-
-
-def _without_zeros(block: Chunk) -> Chunk:
-    if block.weights is None or np.all(block.weights > 0):
-        return block
-    return _part(block, np.flatnonzero(block.weights))
-
-
-def _part(block: Chunk, rows: Any) -> Chunk:
-    return Chunk(
-        block.X[rows], block.labels[rows], None if block.weights is None else block.weights[rows]
-    )
-
-
-def _joined(blocks: list[Chunk]) -> Chunk:
-    if len(blocks) == 1:
-        return blocks[0]
-    weights = None
-    if any(block.weights is not None for block in blocks):
-        weights = np.concatenate(
-            [np.ones(len(b.labels)) if b.weights is None else b.weights for b in blocks]
-        )
-    return Chunk(
-        np.concatenate([b.X for b in blocks]), np.concatenate([b.labels for b in blocks]), weights
-    )
+        yield joined(kept)
 
 
 def _skipped(parts: Iterator[Chunk], start: int) -> Iterator[Chunk]:
@@ -222,7 +230,7 @@ def _skipped(parts: Iterator[Chunk], start: int) -> Iterator[Chunk]:
         start -= len(part.labels)
 
 
-def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
+def read_ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items, each prepared by a thread of its own while the one before is used."""
     ready: Queue[tuple[bool, Any]] = Queue(maxsize=1)
     unwanted = Event()
@@ -262,21 +270,3 @@ def _ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     finally:
         unwanted.set()
         reader.join()
-
-
-def _float_type(dtype: np.dtype[Any]) -> type:
-    return np.float32 if dtype == np.float32 else np.float64
-
-
-def checked_finite(X: NDArray[Any], names: list[str] | None) -> NDArray[Any]:
-    """X, if it holds neither NaN nor infinity."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):
-            return X
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
-    if len(bad):
-        column = repr(names[bad[0]]) if names else bad[0]
-        raise ValueError(
-            f"X contains NaN or infinity, first in column {column}; fill or drop those rows first."
-        )
-    return X

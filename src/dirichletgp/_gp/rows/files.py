@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arguments import sample_weights
-from .chunks import Chunk, checked_finite
+from .chunks import ChunkedSource, checked_finite
+from .in_memory import Chunk
+from .weights import sample_weights
 
 _FORMATS = {
     ".parquet": "parquet",
@@ -225,3 +226,9 @@ def _labels(column: Any) -> NDArray[Any]:
             coded.indices.to_numpy(zero_copy_only=False)
         ]
     raise ValueError(f"the label column holds {kind}; use integers, booleans or strings.")
+
+
+def table_rows(given: Any) -> ChunkedSource:
+    """Rows of files, an Arrow table or an Arrow dataset, as training asks for them."""
+    source = ArrowSource(given.X, given.y, given.sample_weight, given.columns)
+    return ChunkedSource(source)

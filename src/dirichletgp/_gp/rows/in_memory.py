@@ -1,49 +1,99 @@
-"""Where rows come from: runs of rows of one class, scaled and ready for the kernel.
+"""Labelled rows in memory, and how rows as users give them become such.
 
-The class statistics are kept per class, so a run holds rows of a single class and costs one
+The class statistics are kept per class, so a span holds rows of a single class and costs one
 symmetric product.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
+from ..core.arrays import AnyArray, Array, Integers
+from ..core.kernels import Kernel, KernelGradient
+from ..core.regressions import Basis
+from ..core.statistics import (
+    Block,
+    BoundStatistics,
+    ClassStatistics,
+    RowDerivatives,
+    Span,
+    pull_back,
+)
+from ..core.threads import Workers
+from .scaling import fit_scaler, scaling_function
+from .weights import class_factors
 
-# Runs are the unit of work of a thread. Their size depends on the data alone, never on the number
+if TYPE_CHECKING:
+    from .door import PassObserver
+
+# Spans are the unit of work of a thread. Their size depends on the data alone, never on the number
 # of threads.
-_SMALLEST_RUN, _LARGEST_RUN, _RUNS = 1_024, 16_384, 32
-# A multiple of the heights of all common micro-kernels (4, 6, 8, 12, 16, 24, 48 rows).
-_BLAS_TILE = 96
+_SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
 _COMPARED_ROWS = 100_000
 
 
-class Run(NamedTuple):
-    """Rows of one class: its code, the rows' positions in the source, their place within the class."""
+class Chunk(NamedTuple):
+    """Rows (m, D), labels (m,) and sample weights (m,), or None where every row counts once."""
 
-    code: int
-    positions: Integers
-    start: int
+    X: AnyArray
+    labels: AnyArray
+    weights: Array | None
+
+    def part(self, rows: Any) -> "Chunk":
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Chunk(self.X[rows], self.labels[rows], weights)
+
+    def of_positive_weight(self) -> "Chunk":
+        """The rows that count."""
+        if self.weights is None or np.all(self.weights > 0):
+            return self
+        return self.part(np.flatnonzero(self.weights))
 
 
-def block_size(n_points: int) -> int:
-    """Rows per block such that the kernel values of a block stay in cache (about 1 MB)."""
-    return int(np.clip(2**17 // max(n_points, 1), 128, 1_024))
+@dataclass(frozen=True)
+class Summary:
+    """What is known of rows after reading them once.
 
-
-def prediction_block_size(n_points: int) -> int:
-    """Rows per block in predictions: always the same for a model, and a multiple of the tiles BLAS works in.
-
-    With blocks of one size, the last one padded, the bits of a row's prediction do not depend on
-    the rows around it.
+    Attributes
+    ----------
+    n_rows : int
+    totals : dict from label to float
+        Weight of the rows of each label.
+    sample : Chunk
+        Rows in the order of the source, all of them if there are few.
+    priorities : ndarray of shape (n,) or None
+        The random numbers of the sampled rows.
     """
-    return max(1, block_size(n_points) // _BLAS_TILE) * _BLAS_TILE
+
+    n_rows: int
+    totals: dict[Any, float]
+    sample: Chunk
+    priorities: Array
+
+    @cached_property
+    def classes(self) -> AnyArray:
+        """All labels in order, at least two."""
+        classes = np.unique(np.array(list(self.totals)))
+        check_classification_targets(self.sample.labels)
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has one class only ({classes.tolist()[0]!r}, among rows with a positive "
+                "weight); pass rows of at least two classes."
+            )
+        return classes
+
+    @property
+    def class_totals(self) -> Array:
+        """Weight of the rows of each class, of shape (C,)."""
+        return np.array([self.totals[label] for label in self.classes.tolist()])
 
 
-class ArrayRows:
+class InMemoryRows:
     """Labelled rows in memory, scaled as they are read.
 
     Parameters
@@ -60,14 +110,17 @@ class ArrayRows:
 
     def __init__(
         self,
-        X: Array,
+        X: AnyArray,
         codes: Integers,
         weights: Array | None,
         n_classes: int,
         scale: Callable[[Array], Array] | None = None,
     ):
-        self.X, self.codes, self.weights = X, codes, weights
-        self.n_classes, self.scale = n_classes, scale
+        self.X = X
+        self.codes = codes
+        self.weights = weights
+        self.n_classes = n_classes
+        self.scale = scale
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=n_classes))
         self._of_class = np.split(order, ends[:-1])
@@ -85,52 +138,49 @@ class ArrayRows:
         """Sum of the weights of each class, of shape (C,)."""
         return np.bincount(self.codes, self.weights, self.n_classes).astype(np.float64)
 
-    def runs(self) -> Iterator[Run]:
-        """All rows, class after class, in runs of bounded size."""
-        size = int(np.clip(len(self) // _RUNS, _SMALLEST_RUN, _LARGEST_RUN))
+    def spans(self) -> Iterator[Span]:
+        """All rows, class after class, in spans of bounded size."""
+        size = int(np.clip(len(self) // _SPANS, _SMALLEST_SPAN, _LARGEST_SPAN))
         for code, positions in enumerate(self._of_class):
             for start in range(0, len(positions), size):
-                yield Run(code, positions[start : start + size], start)
+                yield Span(code, positions[start : start + size], start)
 
-    def blocks(self, run: Run, size: int) -> Iterator[tuple[slice, Array, Array | None]]:
-        """Cache-sized pieces of a run: their place within the run, scaled rows (m, D) and weights (m,)."""
-        n = len(run.positions)
+    def blocks(self, span: Span, size: int) -> Iterator[Block]:
+        """Cache-sized pieces of a span: their place within the class, scaled rows and weights."""
+        n = len(span.positions)
         step = -(-n // -(-n // size))  # pieces of equal size, none larger than asked for
         for start in range(0, n, step):
-            place = slice(start, min(start + step, n))
-            positions = run.positions[place]
-            rows = self._scaled(positions)
-            weights = None if self.weights is None else self.weights[positions]
-            yield place, rows, weights
+            stop = min(start + step, n)
+            positions = span.positions[start:stop]
+            place = slice(span.start + start, span.start + stop)
+            yield Block(place, self._scaled(positions), self._weights(positions))
 
-    def chunks(self, size: int) -> Iterator[tuple[Array, Integers, Array | None]]:
-        """All rows in their own order, whatever their class: scaled rows (m, D), codes (m,) and weights (m,)."""
+    def in_order(self, size: int) -> Iterator[tuple[Array, Integers, Array | None]]:
+        """All rows in their own order, `size` at a time: scaled rows, codes and weights."""
         for start in range(0, len(self), size):
-            place = np.arange(start, min(start + size, len(self)))
-            yield (
-                self._scaled(place),
-                self.codes[place],
-                None if self.weights is None else self.weights[place],
-            )
+            positions = np.arange(start, min(start + size, len(self)))
+            yield self._scaled(positions), self.codes[positions], self._weights(positions)
 
     def _scaled(self, positions: Integers) -> Array:
         rows = np.asarray(self.X[positions], dtype=np.float64)
         return rows if self.scale is None else self.scale(rows)
 
-    def part(self, positions: Integers) -> "ArrayRows":
+    def _weights(self, positions: Any) -> Array | None:
+        return None if self.weights is None else self.weights[positions]
+
+    def part(self, positions: Integers) -> "InMemoryRows":
         """The rows at some positions, not scaled yet."""
-        weights = None if self.weights is None else self.weights[positions]
-        return ArrayRows(
-            self.X[positions], self.codes[positions], weights, self.n_classes, self.scale
-        )
+        weights = self._weights(positions)
+        codes = self.codes[positions]
+        return InMemoryRows(self.X[positions], codes, weights, self.n_classes, self.scale)
 
-    def take(self, positions: Integers) -> "ArrayRows":
+    def take(self, positions: Integers) -> "InMemoryRows":
         """The rows at some positions, scaled now and kept in memory."""
-        weights = None if self.weights is None else self.weights[positions]
-        return ArrayRows(self._scaled(positions), self.codes[positions], weights, self.n_classes)
+        weights = self._weights(positions)
+        return InMemoryRows(self._scaled(positions), self.codes[positions], weights, self.n_classes)
 
-    def merged(self) -> "ArrayRows":
-        """Identical rows of the same class as one row with their total weight, in a canonical order.
+    def merged(self) -> "InMemoryRows":
+        """Identical rows of a class as one row with their total weight, in a canonical order.
 
         The likelihood is the same either way; leaving one out is not. A copy of a row left in would
         give its label away, and a weight must mean the same as a repetition.
@@ -140,7 +190,8 @@ class ArrayRows:
         weights = np.bincount(inverse.ravel(), self.weights).astype(np.float64)
         codes = distinct[:, 0].astype(np.intp)
         own = None if np.all(weights == 1.0) else weights
-        return ArrayRows(np.ascontiguousarray(distinct[:, 1:]), codes, own, self.n_classes)
+        X = np.ascontiguousarray(distinct[:, 1:])
+        return InMemoryRows(X, codes, own, self.n_classes)
 
     def identities(self) -> Integers:
         """A number for each row, the same for identical rows of a class, in the order of `merged`.
@@ -150,15 +201,128 @@ class ArrayRows:
         """
         if len(self) > _COMPARED_ROWS:
             return np.arange(len(self))
-        _, inverse = np.unique(np.column_stack([self.codes, self.X]), axis=0, return_inverse=True)
+        keys = np.column_stack([self.codes, self.X])
+        inverse = np.unique(keys, axis=0, return_inverse=True)[1]
         return np.asarray(inverse.ravel(), dtype=np.intp)
 
     def stratified_sample(self, size: int, rng: np.random.RandomState) -> Integers:
-        """Sorted positions of a random sample with the class proportions of all rows and at least one row of each."""
+        """Sorted positions of a random sample with the class proportions of all rows.
+
+        At least one row of each class is among them.
+        """
         if size >= len(self):
             return np.arange(len(self))
         chosen = []
         for positions in self._of_class:
-            wanted = min(len(positions), max(1, round(len(positions) * size / len(self))))
+            share = round(len(positions) * size / len(self))
+            wanted = min(len(positions), max(1, share))
             chosen.append(rng.choice(positions, wanted, replace=False))
         return np.sort(np.concatenate(chosen))
+
+    # What training asks of rows (`door.py`): all of them are here.
+
+    def class_statistics(
+        self, basis: Basis, workers: Workers, observer: "PassObserver | None" = None
+    ) -> ClassStatistics:
+        """Sums of the whitened vectors of all rows."""
+        empty = ClassStatistics.empty(self.n_classes, len(basis.points))
+        return empty.add_rows(self, basis.vectors, workers)
+
+    def bound_rows(self, sample: "InMemoryRows", wanted: int) -> "InMemoryRows":
+        """The sample itself."""
+        return sample
+
+    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
+        """The first pass of an evaluation of the bound."""
+        return BoundStatistics.of_rows(self, kernel, points, workers)
+
+    def pull_back(
+        self, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
+    ) -> KernelGradient:
+        """The second pass of an evaluation of the bound."""
+        return pull_back(self, by_row, kernel, points, workers)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How raw rows become rows that the statistics can take.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (C,)
+    class_factors : ndarray of shape (C,) or None
+        Class weights.
+    scaler : transformer
+        Fitted.
+    """
+
+    classes: AnyArray
+    class_factors: Array | None
+    scaler: Any
+
+    @classmethod
+    def learned(
+        cls,
+        classes: AnyArray,
+        totals: Array,
+        sample: Chunk,
+        estimator: Any,
+        rng: np.random.RandomState,
+    ) -> "Encoder":
+        """For classes, the weight of all rows of each, and a sample of rows of positive weight.
+
+        The estimator says how features are scaled and classes weighted.
+        """
+        class_weight = getattr(estimator, "class_weight", None)
+        factors = None
+        if class_weight is not None:
+            factors = class_factors(class_weight, classes, totals)
+        unscaled = cls(classes, factors, None)
+        codes = np.searchsorted(classes, sample.labels)
+        weights = unscaled.whole_weights(codes, sample.weights)
+        scaler = fit_scaler(estimator.scaler, sample.X, sample.labels, weights, rng)
+        return cls(classes, factors, scaler)
+
+    @cached_property
+    def scale(self) -> Callable[[Array], Array]:
+        """From raw rows to scaled ones."""
+        return scaling_function(self.scaler)
+
+    def rows(self, chunk: Chunk) -> InMemoryRows:
+        """A chunk as labelled rows, scaled as they are read."""
+        codes = np.minimum(np.searchsorted(self.classes, chunk.labels), len(self.classes) - 1)
+        if not np.array_equal(self.classes[codes], chunk.labels):
+            raise ValueError(
+                "X changed while it was read: there are labels that were not there at first."
+            )
+        return self.coded_rows(chunk.X, codes, chunk.weights)
+
+    def coded_rows(self, X: AnyArray, codes: Integers, weights: Array | None) -> InMemoryRows:
+        """Raw rows with class codes and sample weights."""
+        weights = self.whole_weights(codes, weights)
+        return InMemoryRows(X, codes, weights, len(self.classes), self.scale)
+
+    def whole_weights(self, codes: Integers, weights: Array | None) -> Array | None:
+        """Sample weights times class weights; None if every row counts once."""
+        if self.class_factors is None:
+            return weights
+        factors: Array = self.class_factors[codes]
+        return factors if weights is None else factors * weights
+
+    def codes(self, labels: AnyArray, advice: str = "") -> Integers:
+        """Codes (n,) of labels (n,) that must be among the classes."""
+        words = [array.dtype.kind not in "biuf" for array in (labels, self.classes)]
+        known = np.zeros(len(labels), dtype=bool)
+        if words[0] == words[1]:
+            known = np.isin(labels, self.classes)
+        if not np.all(known):
+            unknown = np.unique(labels[~known])[:5].tolist()
+            raise ValueError(
+                f"y holds labels that the model was not fitted with: {unknown}.{advice}"
+            )
+        return np.searchsorted(self.classes, labels)
+
+    def unscaled(self, points: Array) -> Array:
+        """Scaled points (M, D) in the units of X, where the scaler can be inverted."""
+        inverse = getattr(self.scaler, "inverse_transform", None)
+        return points.copy() if inverse is None else np.asarray(inverse(points), dtype=np.float64)

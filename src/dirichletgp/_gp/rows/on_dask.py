@@ -1,4 +1,4 @@
-"""Rows on a Dask cluster: every chunk is surveyed and summed up where it lies, results are added in a tree.
+"""Rows on a Dask cluster: chunks are summed up where they lie, results are added in a tree.
 
 What travels is a sample of the rows once, the model's basis to the workers, and class statistics
 between them; with a kernel learned from all rows, also derivatives and gradients. Chunks are
@@ -8,126 +8,155 @@ independent: a worker that is lost costs its chunks, which Dask computes again e
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..core.arguments import sample_weights
-from ..core.bound import BoundDerivatives
+from ..core.arrays import AnyArray, Array
 from ..core.kernels import Kernel, KernelGradient
-from ..core.posterior import Basis
-from ..core.statistics import ClassStatistics, RowStatistics
+from ..core.regressions import Basis
+from ..core.statistics import (
+    BoundStatistics,
+    ClassStatistics,
+    RowDerivatives,
+    pull_back,
+    sum_of_gradients,
+)
 from ..core.threads import Workers
-from ..training.objective import DirichletObjective, gradient_of_rows
-from .chunks import Chunk, checked_finite
-from .full_pass import Labelling
-from .sampling import Survey
+from .chunks import checked_finite, put_together, summary_of
+from .in_memory import Chunk, Encoder, InMemoryRows, Summary
+from .weights import sample_weights
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from .door import Given, PassObserver, SampleSize
 
 _BRANCHES = 4  # how many results are added at once
 
 
-def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array or dataframe."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
-
-
 class DaskRows:
-    """Labelled rows of a Dask array or dataframe, one delayed chunk per partition.
+    """Rows of a Dask array or dataframe, one delayed chunk per partition.
 
-    Parameters
+    Attributes
     ----------
-    X : dask array (n, D) or dataframe
-    y : dask array or series (n,)
-    sample_weight : dask array or series (n,), or None
+    feature_names : list of str or None
+    chunks : list of delayed Chunk
     """
 
-    def __init__(self, X: Any, y: Any, sample_weight: Any):
-        if not is_dask(y) or not (sample_weight is None or is_dask(sample_weight)):
+    def __init__(self, given: "Given"):
+        X, y, sample_weight = given.X, given.y, given.sample_weight
+        if given.in_pieces:
+            raise ValueError(
+                "checkpoint is for rows read here; on a cluster Dask repeats what was lost. "
+                "Leave it out."
+            )
+        if given.columns is not None:
+            raise ValueError(
+                "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+            )
+        if type(y).__module__.partition(".")[0] not in ("dask", "dask_expr") or not (
+            sample_weight is None or hasattr(sample_weight, "dask")
+        ):
             raise TypeError(
-                "with X on Dask, y and sample_weight must be Dask collections too, with the same chunks."
+                "with X on Dask, y and sample_weight must be Dask collections too, "
+                "with the same chunks."
             )
         names = list(getattr(X, "columns", []))
-        self.feature_names = (
-            names if names and all(isinstance(name, str) for name in names) else None
-        )
+        texts = all(isinstance(name, str) for name in names)
+        self.feature_names = names if names and texts else None
         self.n_features = int(X.shape[1])
         columns = [_parts(X, "X"), _parts(y, "y")]
         if sample_weight is not None:
             columns.append(_parts(sample_weight, "sample_weight"))
         if len({len(column) for column in columns}) > 1:
             raise ValueError(
-                f"X has {len(columns[0])} chunks, but y (or sample_weight) has {[len(c) for c in columns[1:]]}; "
-                "rechunk or repartition them alike."
+                f"X has {len(columns[0])} chunks, but y (or sample_weight) has "
+                f"{[len(c) for c in columns[1:]]}; rechunk or repartition them alike."
             )
         from dask import delayed
 
-        # pure: the same chunk has the same name, so what a worker has already read is not read
-        # again.
+        # pure: the same chunk has the same name, so what a worker has read is not read again.
         chunk = delayed(_chunk, pure=True)
         self.chunks = [chunk(self.feature_names, *parts) for parts in zip(*columns, strict=True)]
 
-    def survey(self, size: int, seed: int) -> Survey:
+    def summary(self, size: "SampleSize", seed: int) -> Summary:
         """Classes, and a sample of the rows: the only rows that leave the workers."""
         from dask import delayed
 
-        of_chunk = delayed(_survey_of_chunk, pure=True)
-        parts = [of_chunk(chunk, size, (seed, i)) for i, chunk in enumerate(self.chunks)]
-        found: Survey | None = _tree(parts, delayed(_joined_surveys, pure=True), size).compute()
-        if found is None:
-            raise ValueError(
-                "X has no rows with a positive weight; pass rows of at least two classes."
-            )
-        return found
+        n_rows = size.rows_to_fetch(self.n_features)
+        of_chunk = delayed(_summary_of_chunk, pure=True)
+        parts = [of_chunk(chunk, n_rows, (seed, i)) for i, chunk in enumerate(self.chunks)]
+        join = delayed(_summaries_together, pure=True)
+        found: Summary | None = _tree(parts, join, n_rows).compute()
+        return summary_of([], 0, seed) if found is None else found
 
-    def statistics(self, basis: Basis, labelling: Labelling) -> ClassStatistics:
-        """The class statistics of all rows."""
-        total: ClassStatistics = self.summed(
-            _statistics_of_chunk, _sum, labelling, basis.vectors, len(basis.points)
+    def labelled(
+        self, encoder: Encoder, summary: Summary, sample: InMemoryRows
+    ) -> "LabelledDaskRows":
+        """All rows, where they are."""
+        factors = 1.0 if encoder.class_factors is None else encoder.class_factors
+        n_sampled = len(sample)
+        rest = summary.n_rows - n_sampled
+        return LabelledDaskRows(
+            self.chunks, encoder, summary.class_totals * factors, n_sampled if rest > 0 else None
         )
-        return total
-
-    def summed(self, function: Callable[..., Any], join: Callable[..., Any], *task: Any) -> Any:
-        """A function of the task and a chunk, summed over all chunks."""
-        from dask import delayed
-
-        sent = delayed(task, traverse=False)  # a node of its own: sent to each worker once
-        of_chunk = delayed(function)
-        return _tree([of_chunk(sent, chunk) for chunk in self.chunks], delayed(join)).compute()
-
-
-class AllRows(NamedTuple):
-    """What the search for the kernel asks of rows that stay on the cluster: their weights (C,)."""
-
-    class_weights: Array
 
 
 @dataclass(frozen=True)
-class DaskObjective(DirichletObjective):
-    """The collapsed bound of all rows of a collection, both passes over them on the cluster."""
+class LabelledDaskRows:
+    """All rows of a collection, coded and scaled by the workers.
 
-    collection: DaskRows
-    labelling: Labelling
+    Attributes
+    ----------
+    chunks : list of delayed Chunk
+    encoder : Encoder
+    class_weights : ndarray of shape (C,)
+    n_sampled : int or None
+        How many rows are in the sample, if they are not all.
+    """
 
-    def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
+    chunks: list[Any]
+    encoder: Encoder
+    class_weights: Array
+    n_sampled: int | None
+
+    def class_statistics(
+        self, basis: Basis, workers: Workers, observer: "PassObserver"
+    ) -> ClassStatistics:
+        """The class statistics of all rows."""
+        n_points = len(basis.points)
+        total: ClassStatistics = self._summed(_statistics_of_chunk, _sum, basis.vectors, n_points)
+        return total
+
+    def bound_rows(self, sample: InMemoryRows, wanted: int) -> "InMemoryRows | LabelledDaskRows":
+        """The sample; all rows, where they are, if more than were sampled are wanted."""
+        return self if self.n_sampled is not None and wanted > self.n_sampled else sample
+
+    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
         """The first pass: every class has a Gram, since rows do not travel."""
         values = partial(_kernel_values, kernel, points)
-        total = self.collection.summed(
-            _statistics_of_chunk, _sum, self.labelling, values, len(points)
-        )
+        n_points = len(points)
+        total = self._summed(_statistics_of_chunk, _sum, values, n_points)
         grams = dict(enumerate(total.grams))
-        return RowStatistics(
-            total.counts, total.sums, grams, {}, np.zeros((len(points), len(points)))
-        )
+        nothing = np.zeros((n_points, n_points))
+        return BoundStatistics(total.counts, total.sums, grams, {}, nothing)
 
-    def gradient(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
+    def pull_back(
+        self, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
+    ) -> KernelGradient:
         """The second pass."""
-        found: KernelGradient = self.collection.summed(
-            _gradient_of_chunk, _sum_of_gradients, self.labelling, bound, kernel, points
+        found: KernelGradient = self._summed(
+            _gradient_of_chunk, sum_of_gradients, by_row, kernel, points
         )
         return found
+
+    def _summed(self, function: Callable[..., Any], join: Callable[..., Any], *task: Any) -> Any:
+        """A function of encoder, task and a chunk, summed over all chunks."""
+        from dask import delayed
+
+        # A node of its own: sent to each worker once.
+        sent = delayed((self.encoder, *task), traverse=False)
+        of_chunk = delayed(function)
+        return _tree([of_chunk(sent, chunk) for chunk in self.chunks], delayed(join)).compute()
 
 
 def _parts(collection: Any, name: str) -> list[Any]:
@@ -146,54 +175,49 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     labels = np.asarray(y).reshape(-1)
     if len(labels) != len(rows):
         raise ValueError(
-            f"a chunk of X has {len(rows)} rows, but its chunk of y has {len(labels)}; chunk them alike."
+            f"a chunk of X has {len(rows)} rows, but its chunk of y has {len(labels)}; "
+            "chunk them alike."
         )
-    weights = (
-        None
-        if sample_weight is None
-        else sample_weights(np.asarray(sample_weight), len(rows), part=True)
-    )
-    if weights is not None and not np.all(weights > 0):
-        kept = weights > 0
-        rows, labels, weights = rows[kept], labels[kept], weights[kept]
-    return Chunk(checked_finite(rows, names), labels, weights)
+    weights = None
+    if sample_weight is not None:
+        weights = sample_weights(np.asarray(sample_weight), len(rows), part=True)
+    chunk = Chunk(rows, labels, weights).of_positive_weight()
+    return chunk._replace(X=checked_finite(chunk.X, names))
 
 
-def _survey_of_chunk(chunk: Chunk, size: int, seed: tuple[int, int]) -> Survey | None:
-    return Survey.of([chunk], size, seed) if len(chunk.labels) else None
+def _summary_of_chunk(chunk: Chunk, size: int, seed: tuple[int, int]) -> Summary | None:
+    return summary_of([chunk], size, seed) if len(chunk.labels) else None
 
 
-def _joined_surveys(parts: list[Survey | None], size: int) -> Survey | None:
-    surveys = [part for part in parts if part is not None]
-    return Survey.joined(surveys, size) if surveys else None
+def _summaries_together(parts: list[Summary | None], size: int) -> Summary | None:
+    summaries = [part for part in parts if part is not None]
+    return put_together(summaries, size) if summaries else None
 
 
 def _statistics_of_chunk(
-    task: tuple[Labelling, Callable[[Array], Array], int], chunk: Chunk
+    task: tuple[Encoder, Callable[[Array], Array], int], chunk: Chunk
 ) -> ClassStatistics:
-    labelling, features, n_points = task
+    encoder, features, n_points = task
+    empty = ClassStatistics.empty(len(encoder.classes), n_points)
     # Dask runs as many tasks as a worker has cores: one thread each.
     with Workers(1) as workers:
-        return ClassStatistics.accumulate(labelling.rows(chunk), features, n_points, workers)
+        return empty.add_rows(encoder.rows(chunk), features, workers)
 
 
 def _kernel_values(kernel: Kernel, points: Array, rows: Array) -> Array:
-    return kernel.values(rows, points)
+    values: Array = kernel.values(rows, points)
+    return values
 
 
 def _gradient_of_chunk(
-    task: tuple[Labelling, BoundDerivatives, Kernel, Array], chunk: Chunk
+    task: tuple[Encoder, RowDerivatives, Kernel, Array], chunk: Chunk
 ) -> KernelGradient:
-    labelling, bound, kernel, points = task
+    encoder, by_row, kernel, points = task
+    if not len(chunk.labels):
+        nothing = np.zeros(kernel.parameters.shape)
+        return KernelGradient(nothing, 0.0, np.zeros(points.shape))
     with Workers(1) as workers:
-        return gradient_of_rows(bound, labelling.rows(chunk), kernel, points, workers)
-
-
-def _sum_of_gradients(parts: list[KernelGradient]) -> KernelGradient:
-    total, *others = parts
-    for other in others:
-        total = total.plus(other)
-    return total
+        return pull_back(encoder.rows(chunk), by_row, kernel, points, workers)
 
 
 def _sum(parts: list[ClassStatistics]) -> ClassStatistics:
@@ -212,7 +236,7 @@ def _tree(parts: list[Any], join: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def lazily(
-    predict: Callable[[Any], NDArray[Any]], X: Any, shape: tuple[int, ...], dtype: Any = np.float64
+    predict: Callable[[Any], AnyArray], X: Any, shape: tuple[int, ...], dtype: Any = np.float64
 ) -> Any:
     """A Dask array of predictions for the rows of X, computed chunk by chunk when it is asked for.
 

@@ -1,36 +1,74 @@
-"""The block functions on arrays of another library (PyTorch, on whatever device), through the array API standard.
+"""Rows on another device (PyTorch tensors, wherever they live), through the array API standard.
 
 Rows stay where they are. What has the size of the rows is computed there, in float64 and in large
 blocks: kernel vectors, their sums, the pull-back of a derivative, latent means and variances. What
 has the size of the inducing points comes back to the host, where everything else takes place.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from ..core.bound import BoundDerivatives
+from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel, KernelGradient
-from ..core.model import Model
-from ..core.posterior import Basis
-from ..core.statistics import ClassStatistics, RowStatistics
-from ..core.threads import row_slices
-from ..training.objective import DirichletObjective
-from .device import Device, Tensor
-from .in_memory import ArrayRows
+from ..core.regressions import Basis, Posterior
+from ..core.statistics import (
+    BoundStatistics,
+    ClassStatistics,
+    RowDerivatives,
+    sum_of_gradients,
+)
+from ..core.threads import Workers, row_slices
+from .chunks import chunks, summary_of
+from .device import Device, Tensor, checked_device
+from .in_memory import Chunk, Encoder, InMemoryRows, Summary
+from .sources import ArrayReader
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
+if TYPE_CHECKING:
+    from .door import Given, PassObserver, SampleSize
 
 _BLOCK_ROWS = 8_192
 
 
-@dataclass(frozen=True)
 class TensorRows:
+    """Tensors as a user gives them: only a sample of the rows comes to the host."""
+
+    feature_names: list[str] | None = None
+
+    def __init__(self, given: "Given"):
+        if given.in_pieces:
+            raise ValueError(
+                "checkpoint is for rows read from files or host arrays; leave it out with tensors."
+            )
+        self.device = checked_device(given.X)
+        self.X = given.X
+        # Positions stand for rows, so that the rows themselves need not be read.
+        positions = np.arange(self.X.shape[0], dtype=np.float64)[:, None]
+        self._reader = ArrayReader(positions, self._host(given.y), self._host(given.sample_weight))
+
+    def _host(self, values: Any) -> Any:
+        return self.device.host(values) if hasattr(values, "device") else values
+
+    def summary(self, size: "SampleSize", seed: int) -> Summary:
+        """One pass over the labels."""
+        found = summary_of(chunks(self._reader), size.rows(self.X.shape[1]), seed)
+        sampled = self.device.indices(found.sample.X[:, 0].astype(np.intp))
+        rows = self.device.floats(self.device.xp.take(self.X, sampled, axis=0))
+        return replace(found, sample=found.sample._replace(X=self.device.host(rows)))
+
+    def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> "DeviceRows":
+        """All rows, where they are."""
+        labels = Chunk(np.empty((self.X.shape[0], 0)), self._reader.labels, self._reader.weights)
+        rows = encoder.rows(labels)
+        return DeviceRows(self.device, self.X, rows, encoder.scaler)
+
+
+@dataclass(frozen=True)
+class DeviceRows:
     """Labelled rows on a device.
 
     Attributes
@@ -38,151 +76,137 @@ class TensorRows:
     device : Device
     X : tensor of shape (n, D)
         Raw, or scaled if `scaler` is None.
-    codes : ndarray of shape (n,)
-    weights : ndarray of shape (n,) or None
-    n_classes : int
+    labels : InMemoryRows
+        Codes and weights of the rows; what else it holds is not read.
     scaler : transformer or None
     """
 
     device: Device
     X: Tensor
-    codes: Integers
-    weights: Array | None
-    n_classes: int
+    labels: InMemoryRows
     scaler: Any = None
+
+    @property
+    def class_weights(self) -> Array:
+        """Sum of the weights of each class, of shape (C,)."""
+        return self.labels.class_weights
 
     @cached_property
     def _of_class(self) -> list[Integers]:
-        return [np.flatnonzero(self.codes == k) for k in range(self.n_classes)]
+        codes = self.labels.codes
+        return [np.flatnonzero(codes == k) for k in range(self.labels.n_classes)]
 
-    def blocks(self, code: int) -> Any:
+    def blocks(self, code: int) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
         """Places among the rows of a class, scaled rows, and weights as a column or None."""
         positions = self._of_class[code]
         for place in row_slices(len(positions), _BLOCK_ROWS):
             rows = self.device.xp.take(self.X, self.device.indices(positions[place]), axis=0)
-            rows = (
-                self.device.floats(rows)
-                if self.scaler is None
-                else self.device.scaled_rows(self.scaler, rows)
-            )
+            if self.scaler is None:
+                rows = self.device.floats(rows)
+            else:
+                rows = self.device.scaled_rows(self.scaler, rows)
             weights = None
-            if self.weights is not None:
-                weights = self.device.there(self.weights[positions[place]])[:, None]
+            if self.labels.weights is not None:
+                weights = self.device.array(self.labels.weights[positions[place]])[:, None]
             yield place, rows, weights
 
-    def statistics(self, basis: Basis) -> ClassStatistics:
-        """`ClassStatistics.accumulate` on the device."""
-        xp, n_points = self.device.xp, len(basis.points)
-        total = ClassStatistics.empty(self.n_classes, n_points)
-        points, whiten = (
-            self.device.there(basis.points),
-            self.device.there(inverse_factor(basis.factor).T),
-        )
-        for k in range(self.n_classes):
+    def class_statistics(
+        self, basis: Basis, workers: Workers, observer: "PassObserver"
+    ) -> ClassStatistics:
+        """Sums of the whitened vectors of all rows."""
+        total = ClassStatistics.empty(self.labels.n_classes, len(basis.points))
+        points = self.device.array(basis.points)
+        whiten = self.device.array(inverse_factor(basis.factor).T)
+        for k in range(self.labels.n_classes):
             for _, rows, weights in self.blocks(k):
-                vectors = self.device.kernel_values(basis.kernel, rows, points) @ whiten
-                weighted = vectors if weights is None else weights * vectors
-                total.counts[k] += len(rows) if weights is None else float(xp.sum(weights))
-                total.sums[k] += self.device.back(xp.sum(weighted, axis=0))
-                gram = self.device.back(weighted.T @ vectors)
-                total.grams[k] += 0.5 * (gram + gram.T)
+                vectors = basis.kernel.values(rows, points, self.device) @ whiten
+                weight, sums, gram = self._sums(vectors, weights)
+                total.counts[k] += weight
+                total.sums[k] += sums
+                total.grams[k] += gram
         return total
 
-    def row_statistics(self, kernel: Kernel, host_points: Array) -> RowStatistics:
-        """`RowStatistics.accumulate` on the device."""
-        xp, n_points = self.device.xp, len(host_points)
-        points, sizes = (
-            self.device.there(host_points),
-            [len(positions) for positions in self._of_class],
-        )
-        kept = {k: np.empty((size, n_points)) for k, size in enumerate(sizes) if size < n_points}
-        counts, sums, pooled = (
-            np.zeros(self.n_classes),
-            np.zeros((self.n_classes, n_points)),
-            np.zeros((n_points,) * 2),
-        )
-        grams: dict[int, Array] = {
-            k: np.zeros((n_points,) * 2) for k in range(self.n_classes) if k not in kept
-        }
-        for k in range(self.n_classes):
+    def bound_rows(self, sample: InMemoryRows, wanted: int) -> "DeviceRows":
+        """The sample, moved to the device."""
+        return DeviceRows(self.device, self.device.array(sample.X), sample)
+
+    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
+        """The first pass of an evaluation of the bound."""
+        n_points, n_classes = len(points), self.labels.n_classes
+        there = self.device.array(points)
+        sizes = [len(positions) for positions in self._of_class]
+        kept = {k: np.empty((n, n_points)) for k, n in enumerate(sizes) if n < n_points}
+        large = [k for k in range(n_classes) if k not in kept]
+        grams = {k: np.zeros((n_points, n_points)) for k in large}
+        pooled = np.zeros((n_points, n_points))
+        counts = np.zeros(n_classes)
+        all_sums = np.zeros((n_classes, n_points))
+        for k in range(n_classes):
             for place, rows, weights in self.blocks(k):
-                values = self.device.kernel_values(kernel, rows, points)
-                weighted = values if weights is None else weights * values
-                counts[k] += len(rows) if weights is None else float(xp.sum(weights))
-                sums[k] += self.device.back(xp.sum(weighted, axis=0))
-                gram = self.device.back(weighted.T @ values)
-                grams.get(k, pooled)[:] += 0.5 * (gram + gram.T)
+                values = kernel.values(rows, there, self.device)
+                weight, sums, gram = self._sums(values, weights)
+                counts[k] += weight
+                all_sums[k] += sums
+                grams.get(k, pooled)[:] += gram
                 if k in kept:
-                    kept[k][place] = self.device.back(
-                        values if weights is None else xp.sqrt(weights) * values
-                    )
-        return RowStatistics(counts, sums, grams, kept, pooled)
+                    kept[k][place] = self.device.host(self._by_roots(values, weights))
+        return BoundStatistics(counts, all_sums, grams, kept, pooled)
 
-    def gradient(
-        self, bound: BoundDerivatives, kernel: Kernel, host_points: Array
+    def pull_back(
+        self, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
     ) -> KernelGradient:
-        """`gradient_of_rows` on the device."""
-        points = self.device.there(host_points)
-        total = KernelGradient(np.zeros(points.shape[1]), 0.0, np.zeros(points.shape))
-        for k in range(self.n_classes):
-            if not len(self._of_class[k]):
+        """The second pass of an evaluation of the bound."""
+        return sum_of_gradients(self._gradients(by_row, kernel, points))
+
+    def _gradients(
+        self, by_row: RowDerivatives, kernel: Kernel, points: Array
+    ) -> Iterator[KernelGradient]:
+        there = self.device.array(points)
+        for k, positions in enumerate(self._of_class):
+            if not len(positions):
                 continue
-            matrix = self.device.there(bound.matrices.get(k, bound.shared))
-            vector = self.device.there(bound.vectors[k])
+            matrix = self.device.array(by_row.matrices.get(k, by_row.shared))
+            vector = self.device.array(by_row.vectors[k])
             for place, rows, weights in self.blocks(k):
-                values = self.device.kernel_values(kernel, rows, points)
+                values = kernel.values(rows, there, self.device)
                 derivative = values @ matrix + vector
-                derivative = derivative if weights is None else weights * derivative
-                if k in bound.row_terms:
-                    terms = self.device.there(bound.row_terms[k][place])
-                    derivative = derivative + (
-                        terms if weights is None else self.device.xp.sqrt(weights) * terms
-                    )
-                total = total.plus(self.device.pull_back(kernel, rows, points, values, derivative))
-        return total
+                if weights is not None:
+                    derivative *= weights
+                if k in by_row.row_terms:
+                    terms = self.device.array(by_row.row_terms[k][place])
+                    derivative += self._by_roots(terms, weights)
+                yield kernel.pull_back(rows, there, values, derivative, self.device)
 
+    def _sums(self, vectors: Tensor, weights: Tensor | None) -> tuple[float, Array, Array]:
+        """Weight, sum (M,) and Gram (M, M) of a block of vectors, on the host."""
+        weighted = vectors if weights is None else weights * vectors
+        weight = len(vectors) if weights is None else float(self.device.xp.sum(weights))
+        gram = self.device.host(weighted.T @ vectors)
+        return weight, self.device.host(self.device.sum(weighted, axis=0)), 0.5 * (gram + gram.T)
 
-@dataclass(frozen=True)
-class TensorObjective(DirichletObjective):
-    """The collapsed bound, its passes over the rows on a device."""
-
-    device: Device
-
-    @cached_property
-    def _there(self) -> TensorRows:
-        rows: ArrayRows = self.rows
-        return TensorRows(
-            self.device, self.device.there(rows.X), rows.codes, rows.weights, rows.n_classes
-        )
-
-    def statistics(self, kernel: Kernel, points: Array) -> RowStatistics:
-        """The first pass."""
-        return self._there.row_statistics(kernel, points)
-
-    def gradient(self, bound: BoundDerivatives, kernel: Kernel, points: Array) -> KernelGradient:
-        """The second pass."""
-        return self._there.gradient(bound, kernel, points)
+    def _by_roots(self, vectors: Tensor, weights: Tensor | None) -> Tensor:
+        return vectors if weights is None else self.device.sqrt(weights) * vectors
 
 
 def inverse_factor(factor: Array) -> Array:
-    """Inverse of a lower triangle: products with it take the place of the solves that the array API does not have."""
+    """Inverse of a lower triangle: products with it stand for solves, which the standard lacks."""
     return np.asarray(solve_triangular(factor, np.eye(len(factor)), lower=True))
 
 
-def latent_blocks(device: Device, model: Model, scaler: Any, X: Tensor) -> Any:
+def latent_blocks(
+    device: Device, basis: Basis, posterior: Posterior, scaler: Any, X: Tensor
+) -> Iterator[tuple[Array, Array]]:
     """Latent mean and variance (m, C), on the host, of blocks of raw rows on a device."""
-    xp, posterior, basis = device.xp, model.posterior, model.basis
-    points, whiten = device.there(basis.points), device.there(inverse_factor(basis.factor).T)
-    coefficients = device.there(posterior.coefficients.T)
-    solvers = [device.there(inverse_factor(factor).T) for factor in posterior.factors]
+    xp = device.xp
+    points = device.array(basis.points)
+    whiten = device.array(inverse_factor(basis.factor).T)
+    coefficients = device.array(posterior.coefficients.T)
+    solvers = [device.array(inverse_factor(factor).T) for factor in posterior.factors]
     for place in row_slices(X.shape[0], _BLOCK_ROWS):
-        vectors = (
-            device.kernel_values(basis.kernel, device.scaled_rows(scaler, X[place, :]), points)
-            @ whiten
-        )
-        explained = xp.stack(
-            [xp.sum((vectors @ solver) ** 2, axis=1) for solver in solvers], axis=1
-        )
-        unexplained = xp.clip(posterior.variance - xp.sum(vectors * vectors, axis=1), 0.0, None)
-        mean = device.back(vectors @ coefficients) + posterior.offsets
-        yield mean, device.back(unexplained[:, None] + explained)
+        rows = device.scaled_rows(scaler, X[place, :])
+        vectors = basis.kernel.values(rows, points, device) @ whiten
+        halves = [xp.sum((vectors @ solver) ** 2, axis=1) for solver in solvers]
+        explained = xp.stack(halves, axis=1)
+        unexplained = device.maximum(posterior.variance - xp.sum(vectors * vectors, axis=1), 0.0)
+        mean = device.host(vectors @ coefficients) + posterior.offsets
+        yield mean, device.host(unexplained[:, None] + explained)

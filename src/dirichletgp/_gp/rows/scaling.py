@@ -1,25 +1,30 @@
-"""Scaling of the features: kernels need inputs of comparable size, and streams need the scaling kept with the model."""
+"""Scaling of the features.
+
+Kernels need inputs of comparable size, and streams need the scaling kept with the model.
+"""
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.arguments import sample_weights
-from ..core.threads import row_slices
-
-Array = NDArray[np.float64]
+from ..core.arrays import AnyArray, Array
+from ..core.operations import NUMPY, Operations
+from ..core.threads import Workers, prediction_block_size, row_slices
+from .weights import sample_weights
 
 SCALERS = ("quantile", "standard", "minmax")
 _RANKED_ROWS = 100_000
 _FARTHEST = 1e300  # widths beyond the training range: the score stays finite
+_LARGEST = float(np.finfo(np.float64).max)
 _LOWEST_RANK = 2.0**-53
 
 
@@ -59,7 +64,9 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the ranks of the training values; `X` has shape (n, D), `sample_weight` (n,)."""
         rows: Array = validate_data(self, X, dtype=np.float64)
-        weights = sample_weights(sample_weight, len(rows))
+        weights = None
+        if sample_weight is not None:
+            weights = sample_weights(sample_weight, len(rows))
         if weights is None:
             weights = np.ones(len(rows))
         if not np.all(weights > 0):
@@ -83,24 +90,27 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             [np.interp(column, scores, knots) for column, scores, knots in columns]
         )
 
-    def scores(self, X: Array) -> Array:
+    def scores(self, X: Any, on: Operations = NUMPY) -> Any:
         """`transform` without checks, for blocks of rows that were checked as a whole."""
-        out = np.empty(X.shape)
-        for j, (knots, scores, width) in enumerate(
-            zip(self.knots_, self.scores_, self.widths_, strict=True)
-        ):
-            column = X[:, j]
-            out[:, j] = np.interp(column, knots, scores)
-            if width > 0:
-                above, below = column > knots[-1], column < knots[0]
-                with np.errstate(over="ignore"):
-                    out[above, j] += np.log1p(
-                        np.minimum((column[above] - knots[-1]) / width, _FARTHEST)
-                    )
-                    out[below, j] -= np.log1p(
-                        np.minimum((knots[0] - column[below]) / width, _FARTHEST)
-                    )
-        return out
+        width = np.where(self.widths_ > 0, self.widths_, np.inf)
+        lowest = np.array([knots[0] for knots in self.knots_])
+        highest = np.array([knots[-1] for knots in self.knots_])
+        interpolate = _interpolated if on is NUMPY else on.interpolate
+        scores = interpolate(X, self.knots_, self.scores_)
+        with np.errstate(over="ignore"):
+            above = on.minimum(on.maximum(X - on.array(highest), 0.0), _LARGEST)
+            below = on.minimum(on.maximum(on.array(lowest) - X, 0.0), _LARGEST)
+            scores += on.log1p(on.minimum(above / on.array(width), _FARTHEST))
+            scores -= on.log1p(on.minimum(below / on.array(width), _FARTHEST))
+        return scores
+
+
+def _interpolated(X: Array, knots: list[Array], values: list[Array]) -> Array:
+    """Piecewise linear functions of the columns of X (n, D), constant beyond their knots."""
+    out = np.empty(X.shape)
+    for j, column in enumerate(X.T):
+        out[:, j] = np.interp(column, knots[j], values[j])
+    return out
 
 
 def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Array, Array]:
@@ -152,7 +162,48 @@ def scaling_function(fitted: Any) -> Callable[[Array], Array]:
     """The map from raw rows (n, D) to scaled rows, as float64 in C order."""
     if isinstance(fitted, NormalScores):
         return fitted.scores
-    return lambda rows: np.ascontiguousarray(fitted.transform(rows), dtype=np.float64)
+    return partial(_transformed, fitted)
+
+
+def _transformed(fitted: Any, rows: Array) -> Array:
+    return np.ascontiguousarray(fitted.transform(rows), dtype=np.float64)
+
+
+def scaled_on(fitted: Any, rows: Any, on: Operations) -> Any:
+    """Rows scaled by one of the library's own scalers in the words of `on`; None for others."""
+    if isinstance(fitted, NormalScores):
+        return fitted.scores(rows, on)
+    if type(fitted) is StandardScaler:
+        return (rows - on.array(fitted.mean_)) / on.array(fitted.scale_)
+    if type(fitted) is MinMaxScaler:
+        return rows * on.array(fitted.scale_) + on.array(fitted.min_)
+    if type(fitted) is FunctionTransformer and fitted.func is None:
+        return rows
+    return None
+
+
+def of_scaled_blocks(
+    function: Callable[[Array, slice], Array],
+    rows: AnyArray,
+    fitted: Any,
+    n_points: int,
+    n_jobs: int | None,
+) -> Array:
+    """A function of scaled rows, block by block in threads; results are stacked.
+
+    The function gets blocks of one size, of which the last may be padded, and the slice of rows
+    they begin with.
+    """
+    scale = scaling_function(fitted)
+    size = prediction_block_size(n_points)
+
+    def of_block(place: slice) -> Array:
+        block = scale(np.asarray(rows[place], dtype=np.float64))
+        padding = np.zeros((size - len(block), block.shape[1]))
+        return function(np.concatenate([block, padding]), place)
+
+    with Workers(n_jobs) as workers:
+        return np.concatenate(list(workers.map(of_block, row_slices(len(rows), size))))
 
 
 def make_scaler(scaler: Any) -> Any:

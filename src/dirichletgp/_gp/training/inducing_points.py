@@ -1,27 +1,87 @@
 """Choice of the inducing points, from a sample of scaled rows.
 
-`kmeans` places centres where the rows are, in the metric of the kernel's lengthscales. `rpcholesky`
-picks rows that the kernel cannot yet explain from those picked so far (randomly pivoted Cholesky).
-`random` picks rows uniformly.
+`kmeans` places centres where the rows are, in the metric of the kernel. `rpcholesky` picks rows
+that the kernel cannot yet explain from those picked so far (randomly pivoted Cholesky). `random`
+picks rows uniformly.
 """
 
 import warnings
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.linalg import cholesky, solve_rows
+from ..rows.in_memory import InMemoryRows
+from .progress import Resources, Stage
+from .settings import KernelSettings
 
-Array = NDArray[np.float64]
-
-INDUCING = ("kmeans", "rpcholesky", "random")
-
+# Points that the kernel is first learned with.
+_FEW_POINTS = 400
+# Rows of a sample that stands for all of them: to place points, and to score label transforms.
+POOL_ROWS = 20_000
 # Lloyd's algorithm gains little after this many steps: the points are a basis, not a clustering.
 _KMEANS_STEPS = 15
 _PIVOTS_PER_STEP = 50
+
+
+class PointPlacer:
+    """Places inducing points among the rows of a pool.
+
+    Parameters
+    ----------
+    rows : InMemoryRows
+        Rows to learn from; the pool is a sample of them, without repetition.
+    settings : KernelSettings
+    resources : Resources
+    """
+
+    def __init__(self, rows: InMemoryRows, settings: KernelSettings, resources: Resources):
+        self.settings = settings
+        self.resources = resources
+        size = max(POOL_ROWS, 4 * settings.n_inducing)
+        self.pool = rows.take(rows.stratified_sample(size, resources.rng)).merged()
+
+    @property
+    def n_points(self) -> int:
+        """How many inducing points the finished model has."""
+        if not isinstance(self.settings.inducing, str):
+            return len(self.settings.inducing)
+        return min(self.settings.n_inducing, len(self._distinct[0]))
+
+    def first_points(self, kernel: Kernel) -> Array:
+        """All inducing points if they are few; otherwise a few to learn the kernel with."""
+        inducing = self.settings.inducing
+        n_points = min(self.n_points, _FEW_POINTS)
+        if n_points == self.n_points and not isinstance(inducing, str):
+            return inducing
+        method = inducing if isinstance(inducing, str) else "kmeans"
+        return self._chosen(method, np.ones(len(self.pool)), n_points, kernel)
+
+    def all_points(self, kernel: Kernel, importance: Array | None = None) -> Array:
+        """All inducing points: the user's, or placed for importances of the rows of the pool."""
+        inducing = self.settings.inducing
+        if not isinstance(inducing, str):
+            return inducing
+        if importance is None:
+            importance = np.ones(len(self.pool))
+        return self._chosen(inducing, importance, self.n_points, kernel)
+
+    def _chosen(self, method: str, importance: Array, n_points: int, kernel: Kernel) -> Array:
+        rows, inverse = self._distinct
+        weights = importance if self.pool.weights is None else importance * self.pool.weights
+        weights = np.bincount(inverse, weights).astype(np.float64)
+        with self.resources.progress.stage(Stage.POINTS, f"{n_points} inducing points"):
+            return choose_points(method, rows, weights, n_points, kernel, self.resources.rng)
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Integers]:
+        """Rows of the pool whatever their class, each once, and where each row is among them."""
+        rows, inverse = np.unique(self.pool.X, axis=0, return_inverse=True)
+        return rows, inverse.ravel()
 
 
 def choose_points(
@@ -40,7 +100,7 @@ def choose_points(
     if len(rows) <= n_points:
         return rows.copy()
     if method == "kmeans":
-        return _kmeans(rows / kernel.lengthscale, weights, n_points, rng) * kernel.lengthscale
+        return kernel.from_metric(_kmeans(kernel.to_metric(rows), weights, n_points, rng))
     if method == "rpcholesky":
         return _randomly_pivoted_cholesky(rows, n_points, kernel, rng)
     return rows[np.sort(rng.choice(len(rows), n_points, replace=False))]
@@ -60,7 +120,7 @@ def _kmeans(rows: Array, weights: Array, n_points: int, rng: np.random.RandomSta
 def _randomly_pivoted_cholesky(
     rows: Array, n_points: int, kernel: Kernel, rng: np.random.RandomState
 ) -> Array:
-    """Pick rows with probability proportional to their variance given the rows picked before (Chen et al., 2022).
+    """Pick rows in proportion to their variance given those picked before (Chen et al., 2022).
 
     Pivots are drawn a block at a time; memory is n x M.
     """
@@ -68,13 +128,15 @@ def _randomly_pivoted_cholesky(
     factor = np.zeros((len(rows), n_points))
     picked: list[int] = []
     while len(picked) < n_points:
+        done = len(picked)
         if residual.sum() <= 1e-10 * len(rows) * kernel.variance:
             left = np.setdiff1d(np.arange(len(rows)), picked)
-            picked.extend(rng.choice(left, n_points - len(picked), replace=False))
+            picked.extend(rng.choice(left, n_points - done, replace=False))
             break
-        done, size = len(picked), min(_PIVOTS_PER_STEP, n_points - len(picked))
+        size = min(_PIVOTS_PER_STEP, n_points - done)
         pivots = np.unique(rng.choice(len(rows), size, p=residual / residual.sum()))
-        columns = kernel.values(rows, rows[pivots]) - factor[:, :done] @ factor[pivots, :done].T
+        columns = kernel.values(rows, rows[pivots])
+        columns = columns - factor[:, :done] @ factor[pivots, :done].T
         corner = columns[pivots] + 1e-8 * kernel.variance * np.eye(len(pivots))
         new = solve_rows(cholesky(0.5 * (corner + corner.T)), np.ascontiguousarray(columns))
         factor[:, done : done + len(pivots)] = new

@@ -1,18 +1,29 @@
-"""Search for the kernel's parameters: L-BFGS on the bound, at a fixed jitter."""
+"""Search for the kernel's parameters: L-BFGS on a bound, at a fixed jitter, over a sample of rows.
 
-import warnings
+An evaluation is two passes over the rows, with M-sized algebra between. The first pass sums the
+statistics, the second contracts the derivative of every row's kernel vector with the derivative of
+the kernel. The kernel values are computed again rather than kept, so memory does not grow with the
+rows.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from ..core.arrays import Array
+from ..core.bound import bound_and_derivatives
 from ..core.kernels import Kernel, KernelGradient
-from ..rows.in_memory import ArrayRows
-from .progress import Progress
-
-Array = NDArray[np.float64]
+from ..core.linalg import cholesky
+from ..core.regressions import Basis, LabelTransform, make_basis, points_covariance
+from ..core.statistics import sum_of_gradients
+from ..core.threads import Workers
+from ..rows.door import BoundRows
+from ..rows.in_memory import InMemoryRows
+from .progress import Progress, Resources, Stage, warn_caller
+from .settings import KernelSettings
 
 JITTER = 1e-6
 # A search ends when an iteration gains less than this per row.
@@ -20,6 +31,10 @@ TOLERANCE = 1e-7
 _LARGEST_JITTER = 1e-2
 # Hyperparameters may move by this much (in logarithms) in one optimisation.
 _LOG_RANGE = 7.0
+# An evaluation of the bound touches as many rows as keep n M^2 near this, within limits.
+_ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 2e9, 4_000, 50_000
+# With more classes than this the M-sized work per class counts, and a sample is made smaller.
+_MANY_CLASSES = 8
 
 
 @dataclass(frozen=True)
@@ -52,71 +67,118 @@ class Objective(Protocol):
     """A function of a state to be maximised."""
 
     @property
-    def rows(self) -> ArrayRows:
-        """The rows it is a function of."""
+    def rows(self) -> Any:
+        """The rows it is a function of, with their `class_weights`."""
 
     def evaluate(self, state: Any) -> tuple[float, KernelGradient, float]:
         """Its value, and its gradient with respect to kernel and points, and to log noise."""
 
 
+@dataclass(frozen=True)
+class BoundObjective:
+    """The collapsed bound of labelled rows.
+
+    Attributes
+    ----------
+    rows : BoundRows
+    transform : LabelTransform
+    prior : ndarray of shape (C,)
+    jitter : float
+        Relative to the kernel's variance.
+    workers : Workers
+    """
+
+    rows: BoundRows
+    transform: LabelTransform
+    prior: Array
+    jitter: float
+    workers: Workers
+
+    def evaluate(self, state: State) -> tuple[float, KernelGradient, float]:
+        """The bound and its gradient; there is no noise to learn."""
+        return *self.value_and_gradient(state.kernel, state.points), 0.0
+
+    def value_and_gradient(self, kernel: Kernel, points: Array) -> tuple[float, KernelGradient]:
+        """The bound, and its gradient by the kernel's parameters, log variance and points."""
+        covariance = points_covariance(kernel, points, self.jitter)
+        factor = cholesky(covariance)
+        statistics = self.rows.bound_statistics(kernel, points, self.workers)
+        bound = bound_and_derivatives(
+            statistics, factor, kernel.variance, self.transform, self.prior, self.workers
+        )
+        by_rows = self.rows.pull_back(bound.by_row, kernel, points, self.workers)
+        by_points = gradient_of_points(bound.points, bound.variance, kernel, points, covariance)
+        return bound.value, sum_of_gradients([by_rows, by_points])
+
+
+def gradient_of_points(
+    by_covariance: Array, by_variance: float, kernel: Kernel, points: Array, covariance: Array
+) -> KernelGradient:
+    """The part of the gradient that goes through K_mm + jitter (M, M), and through s2 by itself."""
+    values = kernel.values(points, points)
+    through = kernel.pull_back(points, points, values, by_covariance.copy())
+    return KernelGradient(
+        through.parameters,
+        # jitter and diagonal scale with the variance too: all of K_mm + jitter does
+        float(np.vdot(by_covariance, covariance)) + kernel.variance * by_variance,
+        # K_mm depends on a point through its row and its column alike
+        2.0 * through.points,
+    )
+
+
 class Coordinates:
-    """A state as a vector: logarithms of lengthscales, variance and noise, then the points if they move.
+    """A state as a vector: parameters of the kernel, log variance, log noise, points if they move.
 
     Parameters
     ----------
     state : State
         What vectors leave alone is taken from here.
-    ard : bool
-        Whether every feature has its own lengthscale.
     move_points : bool
     """
 
-    def __init__(self, state: State, ard: bool, move_points: bool):
-        self.start, self.ard, self.move_points = state, ard, move_points
+    def __init__(self, state: State, move_points: bool):
+        self.start = state
+        self.move_points = move_points
+        self._n_parameters = len(state.kernel.parameters)
 
     def vector(self, state: State) -> Array:
         """The coordinates of a state."""
-        logs = [
-            *(state.kernel.lengthscale if self.ard else state.kernel.lengthscale[:1]),
-            state.kernel.variance,
-        ]
+        logs = [state.kernel.variance]
         if state.noise is not None:
             logs.append(state.noise)
-        return np.concatenate([np.log(logs), state.points.ravel() if self.move_points else []])
+        points = state.points.ravel() if self.move_points else np.empty(0)
+        return np.concatenate([state.kernel.parameters, np.log(logs), points])
 
     def state(self, vector: Array) -> State:
         """The state with given coordinates."""
-        n_features = self.start.points.shape[1]
-        n_lengthscales = n_features if self.ard else 1
-        lengthscale = np.broadcast_to(np.exp(vector[:n_lengthscales]), n_features).copy()
-        variance, *rest = vector[n_lengthscales:]
+        parameters, (log_variance, *rest) = np.split(vector, [self._n_parameters])
         noise, points = self.start.noise, self.start.points
         if noise is not None:
             noise, *rest = float(np.exp(rest[0])), *rest[1:]
         if self.move_points:
             points = np.array(rest).reshape(points.shape)
-        kernel = self.start.kernel.with_parameters(lengthscale, float(np.exp(variance)))
+        kernel = self.start.kernel.with_parameters(parameters, float(np.exp(log_variance)))
         return replace(self.start, kernel=kernel, points=points, noise=noise)
 
     def gradient(self, by_kernel: KernelGradient, by_log_noise: float) -> Array:
         """Derivatives with respect to the coordinates."""
-        by_lengthscale = (
-            by_kernel.log_lengthscale if self.ard else by_kernel.log_lengthscale.sum(keepdims=True)
-        )
         noise = [] if self.start.noise is None else [by_log_noise]
         points = by_kernel.points.ravel() if self.move_points else np.empty(0)
-        return np.concatenate([by_lengthscale, [by_kernel.log_variance], noise, points])
+        return np.concatenate([by_kernel.parameters, [by_kernel.log_variance], noise, points])
 
 
 class KernelSearch:
-    """Maximises an objective over log lengthscales, log variance, log noise and points, as far as wanted."""
+    """Maximises an objective over the coordinates of a state."""
 
-    def __init__(
-        self, objective: Objective, state: State, ard: bool, move_points: bool, progress: Progress
-    ):
-        self.objective, self.state, self.progress = objective, state, progress
-        self.coordinates = Coordinates(state, ard, move_points)
-        self.best, self.best_value, self.n_evaluations = state, -np.inf, 0
+    def __init__(self, objective: Objective, state: State, move_points: bool, progress: Progress):
+        self.objective = objective
+        self.state = state
+        self.progress = progress
+        self.coordinates = Coordinates(state, move_points)
+        self.best = state
+        self.best_value = -np.inf
+        self.n_evaluations = 0
+        self.converged = False
 
     def run(self, max_iter: int, tolerance: float = TOLERANCE) -> State:
         """The best state found."""
@@ -124,23 +186,27 @@ class KernelSearch:
         n_logs = len(start) - self.coordinates.move_points * self.state.points.size
         around = [(value - _LOG_RANGE, value + _LOG_RANGE) for value in start[:n_logs]]
         anywhere = [(None, None)] * (len(start) - n_logs)
-        options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 5, "ftol": tolerance, "gtol": 1e-5}
         found = minimize(
             self._loss,
             start,
             jac=True,
             method="L-BFGS-B",
             bounds=around + anywhere,
-            options=options,
+            options={
+                "maxiter": max_iter,
+                "maxfun": 2 * max_iter + 5,
+                "ftol": tolerance,
+                "gtol": 1e-5,
+            },
         )
-        self.converged = (
-            found.status != 1
-        )  # that is max_iter; a line search that finds nothing better is an end
+        # 1 is max_iter; a line search that finds nothing better is an end.
+        self.converged = found.status != 1
         return replace(self.best, n_iter=self.state.n_iter + self.n_evaluations)
 
     def _loss(self, vector: Array) -> tuple[float, Array]:
         """Minus the objective per row, and its gradient."""
-        state, n = self.coordinates.state(vector), float(self.objective.rows.class_weights.sum())
+        state = self.coordinates.state(vector)
+        n = float(self.objective.rows.class_weights.sum())
         value, by_kernel, by_log_noise = self.objective.evaluate(state)
         self.n_evaluations += 1
         if value > self.best_value:
@@ -149,22 +215,92 @@ class KernelSearch:
         return -value / n, -self.coordinates.gradient(by_kernel, by_log_noise) / n
 
 
+class Found(NamedTuple, Generic[AnyState]):
+    """The outcome of a search: the state, whether it settled, whether rows were left out."""
+
+    state: AnyState
+    converged: bool
+    sampled: bool
+
+
+@dataclass(frozen=True)
+class KernelTraining:
+    """Searches over samples of rows, as large as keep an evaluation fast."""
+
+    rows: InMemoryRows
+    settings: KernelSettings
+    resources: Resources
+
+    def run(
+        self,
+        state: AnyState,
+        objective: Callable[[InMemoryRows, AnyState], Objective],
+        max_iter: int,
+        tolerance: float = TOLERANCE,
+    ) -> Found[AnyState]:
+        """L-BFGS on the objective of a sample; restarted with more jitter if K_mm won't factor."""
+        progress = self.resources.progress
+        size = self._sample_size(len(state.points))
+        chosen = self.rows.stratified_sample(size, self.resources.rng)
+        # Merged, so that a weight and a repetition take the search along the same path, to the bit.
+        sample = self.rows.take(chosen).merged()
+        name = f"kernel: {len(state.points)} points, {len(sample)} rows"
+        move_points = self.settings.optimize_inducing
+        with progress.stage(Stage.KERNEL, name):
+            while True:
+                search = KernelSearch(objective(sample, state), state, move_points, progress)
+                try:
+                    found: AnyState = search.run(max_iter, tolerance)  # type: ignore[assignment]
+                    break
+                except np.linalg.LinAlgError:
+                    n_iter = state.n_iter + search.n_evaluations
+                    best: AnyState = search.best  # type: ignore[assignment]
+                    state = more_jitter(replace(best, n_iter=n_iter))
+            progress.note(f"{search.n_evaluations} evaluations")
+        return Found(found, search.converged, size < len(self.rows))
+
+    def _sample_size(self, n_points: int) -> int:
+        if self.settings.n_subsample is not None:
+            return self.settings.n_subsample
+        wanted = _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / self.rows.n_classes)
+        return int(np.clip(wanted, _FEWEST_ROWS, _MOST_ROWS))
+
+    def start_kernel(self, pool: InMemoryRows, target_variance: float) -> Kernel:
+        """Starting values: the user's, or from the spread of features and targets."""
+        settings = self.settings
+        variance = settings.variance
+        if variance is None:
+            variance = max(1e-3, target_variance)
+        return settings.kernel.starting(pool.X, settings.lengthscale, variance, settings.ard)
+
+
+def basis_of(state: AnyState) -> tuple[Basis, AnyState]:
+    """The whitened basis, with more jitter if K_mm will not factor."""
+    while True:
+        try:
+            return make_basis(state.kernel, state.points, state.jitter), state
+        except np.linalg.LinAlgError:
+            state = more_jitter(state)
+
+
 def more_jitter(state: AnyState) -> AnyState:
     """Ten times the jitter, while that is still a small part of the kernel's variance."""
     if state.jitter >= _LARGEST_JITTER:
         raise np.linalg.LinAlgError(
-            f"The kernel matrix of the inducing points cannot be factored even with a jitter of {state.jitter:g} "
-            "times the kernel variance. Check X for values that are huge or all but identical and sample_weight for "
-            "huge values, or pass a smaller n_inducing."
+            "The kernel matrix of the inducing points cannot be factored even with a jitter of "
+            f"{state.jitter:g} times the kernel variance. Check X for values that are huge or all "
+            "but identical and sample_weight for huge values, or pass a smaller n_inducing."
         )
     return replace(state, jitter=10.0 * state.jitter)
 
 
 def warn_of_jitter(jitter: float) -> None:
-    warnings.warn(
-        f"The kernel matrix of the inducing points was close to singular: its diagonal was raised by {jitter:g} times "
-        f"the kernel variance (usually {JITTER:g}). Predictions are a little smoother for it; fewer inducing points "
-        "avoid it.",
+    """Say that more jitter than usual was needed, if it was."""
+    if jitter <= JITTER:
+        return
+    warn_caller(
+        "The kernel matrix of the inducing points was close to singular: its diagonal was raised "
+        f"by {jitter:g} times the kernel variance (usually {JITTER:g}). Predictions are a little "
+        "smoother for it; fewer inducing points avoid it.",
         RuntimeWarning,
-        stacklevel=6,
     )

@@ -15,20 +15,23 @@ e. Next to mistakes that were seen it is nothing.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
-from ..core.labels import LabelTransform
-from ..core.leave_one_out import leverage, mean_without_row
-from ..core.linalg import cholesky, solve_rows, solve_rows_transposed
+from ..core.arrays import Array, Integers
+from ..core.linalg import solve_rows, solve_rows_transposed
 from ..core.probabilities.softmax import log_probability_of
+from ..core.regressions import (
+    LabelTransform,
+    class_factor,
+    leverage,
+    mean_without_row,
+    shared_matrix,
+)
 from ..core.statistics import ClassStatistics
 from ..core.threads import Workers, row_slices
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
@@ -50,8 +53,31 @@ def scoring_rows(n_classes: int) -> int:
     return max(1_500, 8_000 // min(n_classes, _ACTIVE_CLASSES + 1))
 
 
+class ScoringRows(NamedTuple):
+    """Training rows whose likelihood scores a transform.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n, M)
+        Whitened kernel vectors.
+    codes, weights : ndarray of shape (n,)
+        Classes, and weights in the statistics.
+    n_rows : float
+        Weight of the rows that these were drawn from.
+    leave_out : bool, default=True
+        False scores rows without leaving them out and without the extra mistake: the paper's
+        criterion.
+    """
+
+    vectors: Array
+    codes: Integers
+    weights: Array
+    n_rows: float
+    leave_out: bool = True
+
+
 @dataclass(frozen=True)
-class _Regressions:
+class _Predicted:
     """Predictions of the scoring rows for given noises: means are separation * slope + intercept."""
 
     slope: Array
@@ -68,16 +94,9 @@ class LabelSearch:
         Whitened, of all training rows.
     kernel_variance : float
     prior : ndarray of shape (C,)
-    vectors : ndarray of shape (n, M)
-        Whitened kernel vectors of the scoring rows, which are among the training rows.
-    codes, weights : ndarray of shape (n,)
-        Their classes, and their weights in the statistics.
+    rows : ScoringRows
+        Among the training rows.
     workers : Workers
-    n_rows : float
-        Weight of the rows that the scoring rows were drawn from.
-    leave_out : bool, default=True
-        False scores rows without leaving them out and without the extra mistake: the paper's
-        criterion.
     """
 
     def __init__(
@@ -85,125 +104,123 @@ class LabelSearch:
         statistics: ClassStatistics,
         kernel_variance: float,
         prior: Array,
-        vectors: Array,
-        codes: Integers,
-        weights: Array,
+        rows: ScoringRows,
         workers: Workers,
-        n_rows: float,
-        leave_out: bool = True,
     ):
-        self.statistics, self.kernel_variance, self.prior = statistics, kernel_variance, prior
-        self.vectors, self.codes, self.weights = vectors, codes, weights
-        self.workers, self.leave_out = workers, leave_out
-        self._mistakes = 1.0 / (n_rows + 2.0) if leave_out else 0.0
+        self.statistics = statistics
+        self.kernel_variance = kernel_variance
+        self.prior = prior
+        self.rows = rows
+        self.workers = workers
+        self._mistakes = 1.0 / (rows.n_rows + 2.0) if rows.leave_out else 0.0
         # Few rows deserve (and can afford) the exact probabilities.
-        self._coarse = len(codes) > _FEW_ROWS
-        self._inside = codes[:, None] == np.arange(len(prior))
-        self._unexplained = np.maximum(kernel_variance - np.square(vectors).sum(axis=1), 0.0)
+        self._coarse = len(rows.codes) > _FEW_ROWS
+        self._inside = rows.codes[:, None] == np.arange(len(prior))
+        explained = np.square(rows.vectors).sum(axis=1)
+        self._unexplained = np.maximum(kernel_variance - explained, 0.0)
         self._total = statistics.grams.sum(axis=0)
-        # LOO variance in the span of the points, q / (1 - h), of classes that are not computed
-        # anew.
+        # LOO variance in the span of the points, q / (1 - h), of classes that are not computed anew.
         self._inactive: Array | None = None
         self._active = np.ones(self._inside.shape, dtype=bool)
 
     def score(self, transform: LabelTransform) -> float:
         """Mean negative log-likelihood under a transform."""
-        return self._loss(
-            self._regressions(transform.noise_in, transform.noise_out), transform.separation
-        )
+        return self._loss(self._predicted(transform), transform.separation)
 
-    def best_alpha(self, alphas: tuple[float, ...] = ALPHAS) -> float:
+    def best_alpha(self) -> float:
         """The Dirichlet transform with the smallest loss, among a few values of alpha_epsilon."""
-        losses = {alpha: self.score(LabelTransform.dirichlet(alpha)) for alpha in alphas}
+        losses = {alpha: self.score(LabelTransform.dirichlet(alpha)) for alpha in ALPHAS}
         return min(losses, key=losses.__getitem__)
 
     def best_transform(self, start: LabelTransform) -> LabelTransform:
-        """The three constants with the smallest loss, searched from `start` (Nelder-Mead over the two noises)."""
+        """The three constants with the smallest loss: Nelder-Mead over the noises from `start`."""
         self._keep_active_classes(start)
-        best: tuple[float, LabelTransform] = (self.score(start), start)
+        best = start
+        best_loss = self.score(start)
         low, high = np.log(_NOISE_RANGE)
 
         def loss(log_noises: Array) -> float:
-            nonlocal best
-            noise_in, noise_out = np.exp(np.clip(log_noises, low, high))
-            value, separation = self._best_separation(noise_in, noise_out, best[1].separation)
-            if value < best[0]:
-                best = (
-                    value,
-                    LabelTransform.from_constants(separation, float(noise_in), float(noise_out)),
-                )
+            nonlocal best, best_loss
+            noise_in, noise_out = np.exp(np.clip(log_noises, low, high)).tolist()
+            transform = LabelTransform.from_constants(best.separation, noise_in, noise_out)
+            value, separation = self._best_separation(transform)
+            if value < best_loss:
+                best = LabelTransform.from_constants(separation, noise_in, noise_out)
+                best_loss = value
             return value
 
         origin = np.clip(np.log([start.noise_in, start.noise_out]), low, high)
         simplex = np.clip(origin + _USUAL_STEPS, low, high)
         options = {"maxfev": _EVALUATIONS, "initial_simplex": simplex, "xatol": 0.25, "fatol": 2e-4}
         minimize(loss, origin, method="Nelder-Mead", options=options)
-        return best[1]
+        return best
 
-    def _best_separation(
-        self, noise_in: float, noise_out: float, guess: float
-    ) -> tuple[float, float]:
-        regressions = self._regressions(noise_in, noise_out)
+    def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
+        """The smallest loss for the noises of a transform, and the separation that has it."""
+        predicted = self._predicted(transform)
         low, high = np.log(_SEPARATION_RANGE)
+        guess = np.log(transform.separation)
+
+        def loss(log_separation: float) -> float:
+            return self._loss(predicted, float(np.exp(np.clip(log_separation, low, high))))
+
         found = minimize_scalar(
-            lambda log_separation: self._loss(
-                regressions, float(np.exp(np.clip(log_separation, low, high)))
-            ),
-            bracket=(np.log(guess) - 0.1, np.log(guess) + 0.1),
+            loss,
+            bracket=(guess - 0.1, guess + 0.1),
             method="brent",
             options={"xtol": 2e-2, "maxiter": 8},
         )
         return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
 
-    def _loss(self, regressions: _Regressions, separation: float) -> float:
-        mean = separation * regressions.slope + regressions.intercept
+    def _loss(self, predicted: _Predicted, separation: float) -> float:
+        mean = separation * predicted.slope + predicted.intercept
 
         def log_probabilities(rows: slice) -> Array:
             return log_probability_of(
-                self.codes[rows], mean[rows], regressions.variance[rows], self._coarse
+                self.rows.codes[rows], mean[rows], predicted.variance[rows], self._coarse
             )
 
         parts = self.workers.map(log_probabilities, row_slices(len(mean), 256))
         log_p = np.minimum(np.concatenate(list(parts)), -_LEAST_DOUBT)
         loss = -(1.0 - self._mistakes) * log_p - self._mistakes * np.log(-np.expm1(log_p))
-        return float(np.average(loss, weights=self.weights))
+        return float(np.average(loss, weights=self.rows.weights))
 
-    def _regressions(self, noise_in: float, noise_out: float) -> _Regressions:
-        """Solve the C regressions for given noises and predict the scoring rows."""
-        u1, u0 = 1.0 / noise_in, 1.0 / noise_out
-        n_classes, log_prior = len(self.prior), np.log(self.prior)
+    def _predicted(self, transform: LabelTransform) -> _Predicted:
+        """Solve the C regressions for the noises of a transform and predict the scoring rows."""
+        u1, u0 = transform.precision_in, transform.precision_out
+        n_classes = len(self.prior)
+        log_prior = np.log(self.prior)
         centred = log_prior - log_prior.mean()
         # Residuals are separation * (1 - 1/C or -1/C) minus the centred log prior.
         share = 1.0 / n_classes
-        base = u0 * self._total
-        base.flat[:: len(base) + 1] += 1.0
-        sums, all_sums = self.statistics.sums, self.statistics.sums.sum(axis=0)
-        precision = np.where(self._inside, u1, u0) * self.weights[:, None]
+        shared = shared_matrix(self._total, transform)
+        sums = self.statistics.sums
+        all_sums = sums.sum(axis=0)
+        precision = np.where(self._inside, u1, u0) * self.rows.weights[:, None]
         quadratic = np.zeros(self._inside.shape)
         if self._inactive is not None:
             # q / (1 - w u q) = q_loo, solved for q
             quadratic = self._inactive / (1.0 + precision * self._inactive)
 
         def of_class(c: int) -> Array:
-            factor = self.statistics.grams[c] * (u1 - u0)
-            factor += base
-            factor = cholesky(factor, overwrite=True)
-            inside, outside = u1 * sums[c], u0 * (all_sums - sums[c])
-            b = np.stack(
-                [(1.0 - share) * inside - share * outside, -centred[c] * (inside + outside)]
-            )
+            factor = class_factor(shared, self.statistics.grams[c], transform)
+            inside = u1 * sums[c]
+            outside = u0 * (all_sums - sums[c])
+            by_separation = (1.0 - share) * inside - share * outside
+            b = np.stack([by_separation, -centred[c] * (inside + outside)])
             coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
             rows = np.flatnonzero(self._active[:, c])
-            half = solve_rows(factor, self.vectors[rows])
+            half = solve_rows(factor, self.rows.vectors[rows])
             quadratic[rows, c] = np.square(half).sum(axis=1)
-            return self.vectors @ coefficients.T
+            return self.rows.vectors @ coefficients.T
 
         values = np.stack(list(self.workers.map(of_class, range(n_classes))), axis=1)
-        slope, intercept, unexplained = values[..., 0], values[..., 1], self._unexplained[:, None]
-        if not self.leave_out:
-            return _Regressions(slope, intercept + centred, unexplained + quadratic)
+        slope, intercept = values[..., 0], values[..., 1]
+        unexplained = self._unexplained[:, None]
+        if not self.rows.leave_out:
+            return _Predicted(slope, intercept + centred, unexplained + quadratic)
         h = leverage(precision, quadratic, self.kernel_variance)
-        return _Regressions(
+        return _Predicted(
             mean_without_row(slope, self._inside - share, h),
             mean_without_row(intercept, -centred, h) + centred,
             unexplained + quadratic / (1.0 - h),
@@ -217,12 +234,9 @@ class LabelSearch:
         """
         if len(self.prior) <= _ACTIVE_CLASSES:
             return
-        regressions = self._regressions(transform.noise_in, transform.noise_out)
-        weight = (
-            transform.separation * regressions.slope
-            + regressions.intercept
-            + regressions.variance / 2
-        )
+        predicted = self._predicted(transform)
+        mean = transform.separation * predicted.slope + predicted.intercept
+        weight = mean + predicted.variance / 2
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
-        self._inactive = np.maximum(regressions.variance - self._unexplained[:, None], 0.0)
+        self._inactive = np.maximum(predicted.variance - self._unexplained[:, None], 0.0)
         self._active = (rank < _ACTIVE_CLASSES) | self._inside

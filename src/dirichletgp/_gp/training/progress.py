@@ -1,13 +1,20 @@
-"""What a long fit says while it works."""
+"""What a fit works with, and what it says while it works."""
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..core.threads import Workers
+
+_PACKAGE = str(Path(__file__).parents[2])
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -136,3 +143,21 @@ class Progress:
         line = f"[dirichletgp] {self._name:<44} {text:<50}"
         # Live lines stay padded, so that a shorter one leaves nothing of a longer one behind.
         print(line if self._live else line.rstrip(), end=end, flush=True)
+
+
+class Resources(NamedTuple):
+    """What a fit works with: threads, randomness, and somebody to tell."""
+
+    workers: Workers
+    rng: np.random.RandomState
+    progress: Progress
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside the library that led here, however deep in the library this is."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -5,9 +5,8 @@ statistics (hats) and t_c = S^_c - p_c S^,
 
     B = I + u G^        b_c = u t_c        beta_c = B^-1 b_c
 
-    bound = sum_c -1/2 [ n log(2 pi / u) + u (n_c (1 - p_c)^2 + (n - n_c) p_c^2) + log|B| - b_c'
-    beta_c
-                         + u (n s2 - tr G^) ]
+    bound = sum_c -1/2 [ n log(2 pi / u) + u (n_c (1 - p_c)^2 + (n - n_c) p_c^2)
+                         + log|B| - b_c' beta_c + u (n s2 - tr G^) ]
 
 This is the bound of `dirichletgp._gp.core.bound` with equal noises in and out of the class, so its
 derivatives are the same with d = 0, and B is shared by all classes. New is the derivative with
@@ -17,8 +16,8 @@ respect to u.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._gp.core.arrays import Array
 from ..._gp.core.bound import BoundDerivatives
 from ..._gp.core.kernels import KernelGradient
 from ..._gp.core.linalg import (
@@ -30,14 +29,19 @@ from ..._gp.core.linalg import (
     solve_rows_transposed,
     whitened_in_parallel,
 )
-from ..._gp.core.posterior import points_covariance
-from ..._gp.core.statistics import ClassStatistics
+from ..._gp.core.regressions import plus_identity, points_covariance
+from ..._gp.core.statistics import ClassStatistics, Features, RowDerivatives, sum_of_gradients
 from ..._gp.core.threads import Workers
-from ..._gp.rows.in_memory import ArrayRows
-from ..._gp.training.kernel_search import State
-from ..._gp.training.objective import gradient_of_points, gradient_of_rows
+from ..._gp.rows.in_memory import InMemoryRows
+from ..._gp.training.kernel_search import State, gradient_of_points
 
-Array = NDArray[np.float64]
+
+def pooled_statistics(
+    rows: InMemoryRows, features: Features, n_points: int, workers: Workers
+) -> ClassStatistics:
+    """Class statistics with one Gram for all classes."""
+    empty = ClassStatistics.empty(rows.n_classes, n_points, n_grams=1)
+    return empty.add_rows(rows, features, workers, gram_of=[0] * rows.n_classes)
 
 
 def label_bound(
@@ -48,7 +52,7 @@ def label_bound(
     frequencies: Array,
     workers: Workers,
 ) -> tuple[BoundDerivatives, float]:
-    """The bound with what a second pass over the rows needs, and its derivative with respect to log noise.
+    """The bound with its derivatives, and that with respect to log noise.
 
     Parameters
     ----------
@@ -61,15 +65,15 @@ def label_bound(
         p_c, which are taken off the targets.
     workers : Workers
     """
-    counts, n, u = statistics.counts, float(statistics.counts.sum()), 1.0 / noise
+    counts = statistics.counts
+    n = float(counts.sum())
+    u = 1.0 / noise
     n_classes, n_points = statistics.sums.shape
     gram = whitened_in_parallel(factor, statistics.grams[0], workers.map)
     sums = solve_rows(factor, statistics.sums.copy())
     targets = sums - frequencies[:, None] * sums.sum(axis=0)
 
-    B = u * gram
-    B.flat[:: n_points + 1] += 1.0
-    lower = cholesky(B)
+    lower = cholesky(plus_identity(u * gram))
     inverse = inverse_from_cholesky(lower)
     beta = u * targets @ inverse
     squares = float(counts @ (1.0 - frequencies) ** 2 + (n - counts) @ frequencies**2)
@@ -81,20 +85,20 @@ def label_bound(
         - fit
     )
 
-    p_sum = -n_classes * inverse - beta.T @ beta
-    p_sum.flat[:: n_points + 1] += n_classes
+    p_sum = plus_identity(-n_classes * inverse - beta.T @ beta, n_classes)
     p_sum *= 0.5
-    through_kernel = pulled_back_in_parallel(
-        factor, p_sum - 0.5 * n_classes * u * gram, workers.map
-    )
+    through_kernel = p_sum - 0.5 * n_classes * u * gram
     raw_beta = solve_rows_transposed(factor, beta.copy())
-    derivatives = BoundDerivatives(
-        value=value,
+    by_row = RowDerivatives(
         matrices={},
         shared=pulled_back_in_parallel(factor, 2.0 * u * p_sum, workers.map),
         vectors=u * (raw_beta - frequencies @ raw_beta),
         row_terms={},
-        points=through_kernel,
+    )
+    derivatives = BoundDerivatives(
+        value=value,
+        by_row=by_row,
+        points=pulled_back_in_parallel(factor, through_kernel, workers.map),
         variance=-0.5 * n_classes * n * u,
     )
     # d/du, with tr(B^-1 G^) = (M - tr B^-1) / u and beta' G^ beta = (b' beta - |beta|^2) / u
@@ -108,30 +112,26 @@ def label_bound(
 class LabelObjective:
     """The bound of labelled rows as a function of kernel, points and noise."""
 
-    rows: ArrayRows
+    rows: InMemoryRows
     frequencies: Array
     jitter: float
     workers: Workers
 
     def evaluate(self, state: State) -> tuple[float, KernelGradient, float]:
-        """The bound, its gradient with respect to the kernel and points, and with respect to log noise."""
-        kernel, points, noise = state.kernel, state.points, float(state.noise or 0.0)
+        """The bound, its gradient by kernel and points, and its derivative by log noise."""
+        kernel, points = state.kernel, state.points
+        noise = float(state.noise or 0.0)
         covariance = points_covariance(kernel, points, self.jitter)
-        statistics = ClassStatistics.accumulate(
-            self.rows,
-            lambda block: kernel.values(block, points),
-            len(points),
-            self.workers,
-            [0] * self.rows.n_classes,
-        )
+        factor = cholesky(covariance)
+
+        def features(block: Array) -> Array:
+            values: Array = kernel.values(block, points)
+            return values
+
+        statistics = pooled_statistics(self.rows, features, len(points), self.workers)
         bound, by_log_noise = label_bound(
-            statistics, cholesky(covariance), kernel.variance, noise, self.frequencies, self.workers
+            statistics, factor, kernel.variance, noise, self.frequencies, self.workers
         )
-        gradient = gradient_of_rows(bound, self.rows, kernel, points, self.workers)
-        return (
-            bound.value,
-            gradient.plus(
-                gradient_of_points(bound.points, bound.variance, kernel, points, covariance)
-            ),
-            by_log_noise,
-        )
+        by_rows = self.rows.pull_back(bound.by_row, kernel, points, self.workers)
+        by_points = gradient_of_points(bound.points, bound.variance, kernel, points, covariance)
+        return bound.value, sum_of_gradients([by_rows, by_points]), by_log_noise

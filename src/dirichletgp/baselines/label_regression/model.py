@@ -1,4 +1,4 @@
-"""Regression on labels: the model that Gaussian-process and ridge regression share, and its predictions."""
+"""Regression on labels: the model that Gaussian-process and ridge regression share."""
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
@@ -7,19 +7,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from ..._gp.core.arguments import choice, fraction
+from ..._gp.core.arrays import AnyArray, Array
 from ..._gp.core.kernels import Kernel
 from ..._gp.core.linalg import cholesky, solve_rows, solve_rows_transposed
-from ..._gp.core.posterior import Basis, make_basis
+from ..._gp.core.regressions import Basis, make_basis, plus_identity
 from ..._gp.core.statistics import ClassStatistics
-from ..._gp.estimator import InducingPointClassifier
-from ..._gp.rows.in_memory import ArrayRows
+from ..._gp.rows.in_memory import InMemoryRows
+from ..._gp.training.settings import choice, fraction
+from ..rival import Prepared, RivalClassifier
 from .platt import PlattScaling, hold_out
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,14 +51,13 @@ class LabelModel:
     @cached_property
     def _solution(self) -> tuple[Array, Array]:
         """Cholesky factor of B = I + G^ / noise, and coefficients beta (C, M)."""
-        B = self.statistics.grams[0] / self.noise
-        B.flat[:: len(B) + 1] += 1.0
-        factor, sums = cholesky(B), self.statistics.sums
+        factor = cholesky(plus_identity(self.statistics.grams[0] / self.noise))
+        sums = self.statistics.sums
         targets = (sums - self.frequencies[:, None] * sums.sum(axis=0)) / self.noise
         return factor, solve_rows_transposed(factor, solve_rows(factor, targets))
 
     def latent(self, rows: Array) -> tuple[Array, Array]:
-        """Mean (n, C) and variance (n,) of the latent functions at scaled rows; the variance is that of every class."""
+        """Mean (n, C) and variance (n,), the same for every class, at scaled rows."""
         vectors = self.basis.vectors(rows)
         factor, coefficients = self._solution
         mean = vectors @ coefficients.T + self.frequencies
@@ -73,12 +71,16 @@ class LabelModel:
         }
 
 
-class LabelClassifier(InducingPointClassifier):
-    """Predictions of regressions on labels, clipped or Platt-scaled; a subclass learns a `LabelModel`."""
+class LabelClassifier(RivalClassifier):
+    """Predictions of regressions on labels, clipped or Platt-scaled."""
+
+    calibration: str | None
+    _model: LabelModel
+    _platt: PlattScaling | None
 
     def _split(
-        self, rows: ArrayRows, rng: np.random.RandomState
-    ) -> tuple[ArrayRows, ArrayRows | None]:
+        self, rows: InMemoryRows, rng: np.random.RandomState
+    ) -> tuple[InMemoryRows, InMemoryRows | None]:
         """Rows to train with, and to calibrate with if that is wanted."""
         if self.calibration is None:
             return rows, None
@@ -86,9 +88,11 @@ class LabelClassifier(InducingPointClassifier):
         train, held = hold_out(rows, rng)
         return rows.part(train), rows.part(held)
 
-    def _keep(self, model: LabelModel, held_out: ArrayRows | None) -> None:
-        """Set the attributes of a fitted model besides its kernel's, and calibrate it on rows that were held out."""
-        self._model, self._platt = model, None
+    def _keep(self, model: LabelModel, prepared: Prepared, held_out: InMemoryRows | None) -> None:
+        """Set the attributes of a fitted model, calibrated on rows that were held out."""
+        self._remember(prepared, model.points)
+        self._model = model
+        self._platt = None
         self.noise_ = model.noise
         if held_out is not None:
             mean, _ = self._latent(held_out.X)
@@ -98,7 +102,7 @@ class LabelClassifier(InducingPointClassifier):
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
         return self._latent(self._new_rows(X))
 
-    def _latent(self, rows: NDArray[Any]) -> tuple[Array, Array]:
+    def _latent(self, rows: AnyArray) -> tuple[Array, Array]:
         def of_block(block: Array, place: slice) -> Array:
             mean, variance = self._model.latent(block)
             return np.column_stack([mean, variance])[: place.stop - place.start]
@@ -108,19 +112,18 @@ class LabelClassifier(InducingPointClassifier):
         return mean, np.repeat(both[:, -1:], mean.shape[1], axis=1)
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Scores (n, n_classes) that `predict` takes the largest of: latent means, or log-probabilities if calibrated.
+        """Scores (n, n_classes) that `predict` takes the largest of.
 
-        For two classes, the score of the second less that of the first, of shape (n,).
+        Latent means, or log-probabilities if calibrated. For two classes, the score of the second less that of the first, of shape (n,).
         """
         scores, _ = self.latent_mean_and_variance(X)
         if self._platt is not None:
-            scores = np.log(
-                np.maximum(self._platt.probabilities(scores), np.finfo(np.float64).tiny)
-            )
+            smallest = np.finfo(np.float64).tiny
+            scores = np.log(np.maximum(self._platt.probabilities(scores), smallest))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Class probabilities of shape (n, n_classes): clipped and normalised means, or their sigmoids."""
+        """Class probabilities (n, n_classes): clipped and normalised means, or their sigmoids."""
         mean, _ = self.latent_mean_and_variance(X)
         return self._probabilities(mean)
 
@@ -140,7 +143,8 @@ class LabelClassifier(InducingPointClassifier):
         """
         reach = ndtri(0.5 + fraction("level", level) / 2)
         mean, variance = self.latent_mean_and_variance(X)
-        lower, upper = np.empty_like(mean), np.empty_like(mean)
+        lower = np.empty_like(mean)
+        upper = np.empty_like(mean)
         for c in range(mean.shape[1]):
             sign = np.where(np.arange(mean.shape[1]) == c, 1.0, -1.0)
             lower[:, c] = self._probabilities(mean - reach * sign * np.sqrt(variance))[:, c]
@@ -152,6 +156,5 @@ class LabelClassifier(InducingPointClassifier):
             return self._platt.probabilities(mean)
         clipped = np.clip(mean, 0.0, 1.0)
         total = clipped.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0, clipped / np.where(total > 0, total, 1.0), self._model.frequencies
-        )
+        normalised = clipped / np.where(total > 0, total, 1.0)
+        return np.where(total > 0, normalised, self._model.frequencies)

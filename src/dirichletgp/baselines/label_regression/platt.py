@@ -1,32 +1,30 @@
 """Platt scaling of latent scores, by scikit-learn's own tools."""
 
 import warnings
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
-from ..._gp.rows.in_memory import ArrayRows, Integers
-
-Array = NDArray[np.float64]
+from ..._gp.core.arrays import AnyArray, Array, Integers
+from ..._gp.rows.in_memory import InMemoryRows
 
 HELD_OUT = 0.2
 
 
 class _Scores(ClassifierMixin, BaseEstimator):
-    """A "classifier" whose rows are the scores themselves: what scikit-learn calibrates is then scores, not rows."""
+    """A "classifier" whose rows are scores: scikit-learn then calibrates scores, not rows."""
 
-    def fit(self, X: Array, y: NDArray[Any]) -> Self:
+    def fit(self, X: Array, y: AnyArray) -> Self:
         self.classes_ = np.unique(y)
         return self
 
     def decision_function(self, X: Array) -> Array:
         return X[:, 1] if X.shape[1] == 2 else X
 
-    def predict(self, X: Array) -> NDArray[Any]:
+    def predict(self, X: Array) -> AnyArray:
         return np.asarray(self.classes_[X.argmax(axis=1)])
 
 
@@ -62,16 +60,14 @@ class PlattScaling:
         return np.asarray(self._calibrated.predict_proba(scores))
 
 
-def hold_out(rows: ArrayRows, rng: np.random.RandomState) -> tuple[Integers, Integers]:
-    """Positions to train with and to calibrate with: 80 % and 20 % of each class, at least one row of each in both.
+def hold_out(rows: InMemoryRows, rng: np.random.RandomState) -> tuple[Integers, Integers]:
+    """Positions to train with and to calibrate with: 80 % and 20 % of each class.
 
-    Copies of a row stay together. A class with a single row, or copies of one, is in both parts.
+    At least one row of each class is in either part. Copies of a row stay together. A class with a single row, or copies of one, is in both parts.
     """
     identity = rows.identities()
-    train, calibrate = (
-        np.ones(identity.max() + 1, dtype=bool),
-        np.zeros(identity.max() + 1, dtype=bool),
-    )
+    train = np.ones(identity.max() + 1, dtype=bool)
+    calibrate = np.zeros(identity.max() + 1, dtype=bool)
     for code in range(rows.n_classes):
         own = rng.permutation(np.unique(identity[rows.codes == code]))
         held = own[: max(1, round(HELD_OUT * len(own)))]

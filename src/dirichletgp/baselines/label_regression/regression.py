@@ -2,79 +2,97 @@
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..._gp.core.arguments import KernelSettings, check_kernel_settings, positive
-from ..._gp.core.statistics import ClassStatistics
+from ..._gp.core.arrays import Array
 from ..._gp.core.threads import Workers
-from ..._gp.rows.in_memory import ArrayRows
-from ..._gp.training.kernel_search import JITTER, State, warn_of_jitter
-from ..._gp.training.progress import Progress, Stage
-from ..._gp.training.schedule import Schedule
-from .bound import LabelObjective, label_bound
+from ..._gp.rows.in_memory import InMemoryRows
+from ..._gp.training.inducing_points import PointPlacer
+from ..._gp.training.kernel_search import KernelTraining, State, basis_of, warn_of_jitter
+from ..._gp.training.progress import Progress, Resources, Stage
+from ..._gp.training.settings import (
+    KernelSettings,
+    check_kernel_settings,
+    positive,
+    with_scaled_points,
+)
+from .bound import LabelObjective, label_bound, pooled_statistics
 from .model import LabelClassifier, LabelModel
-
-Array = NDArray[np.float64]
 
 _DEFAULT_POINTS = 1_000
 
 
-class LabelTrainer(Schedule):
-    """Kernel and noise by L-BFGS on the bound, then one pass over all rows."""
+class _Trained(NamedTuple):
+    """The fitted model, its bound, and the number of evaluations it took."""
 
-    def __init__(
-        self,
-        rows: ArrayRows,
-        frequencies: Array,
-        settings: KernelSettings,
-        noise: float | None,
-        workers: Workers,
-        rng: np.random.RandomState,
-        progress: Progress,
-    ):
-        super().__init__(rows, settings, workers, rng, progress)
-        self.frequencies, self.noise = frequencies, noise
+    model: LabelModel
+    bound: float
+    n_iter: int
 
-    def objective(self, sample: ArrayRows, state: State) -> LabelObjective:
-        """The collapsed bound of regression on labels."""
-        return LabelObjective(sample, self.frequencies, state.jitter, self.workers)
 
-    def run(self) -> tuple[LabelModel, float, int]:
-        """The fitted model, its bound, and the number of evaluations it took."""
-        max_iter = self.kernel_settings.max_iter
+@dataclass(frozen=True)
+class LabelTrainer:
+    """Kernel and noise by L-BFGS on the bound, then one pass over all rows.
+
+    Attributes
+    ----------
+    rows : InMemoryRows
+    frequencies : ndarray of shape (C,)
+    settings : KernelSettings
+    noise : float or None
+        Where the search begins.
+    resources : Resources
+    """
+
+    rows: InMemoryRows
+    frequencies: Array
+    settings: KernelSettings
+    noise: float | None
+    resources: Resources
+
+    def run(self) -> _Trained:
+        """All stages."""
+        workers, _, progress = self.resources
         spread = float(np.mean(self.frequencies * (1.0 - self.frequencies)))
-        kernel = self.start_kernel(spread)
-        state = State(kernel, self.first_points(kernel), noise=self.noise or spread)
-        if max_iter > 0:
-            state = self.optimise(state, max_iter)
-        if len(state.points) < self.n_points:
-            state = replace(state, points=self.all_points(state.kernel, np.ones(len(self.pool))))
-            if max_iter > 0:
-                state = self.optimise(state, max(1, max_iter // 10))
-        basis, state = self.basis(state)
-        noise, variance = float(state.noise or spread), state.kernel.variance
-        with self.progress.stage(
-            Stage.STATISTICS, f"statistics: {len(basis.points)} points, {len(self.rows)} rows"
-        ):
-            statistics = ClassStatistics.accumulate(
-                self.rows, basis.vectors, len(basis.points), self.workers, [0] * self.rows.n_classes
-            )
+        state = self._learn(spread)
+        basis, state = basis_of(state)
+        noise = float(state.noise or spread)
+        n_points = len(basis.points)
+        name = f"statistics: {n_points} points, {len(self.rows)} rows"
+        with progress.stage(Stage.STATISTICS, name):
+            statistics = pooled_statistics(self.rows, basis.vectors, n_points, workers)
         # Whitened already: in this basis K_mm is the identity.
-        identity = np.eye(len(basis.points))
-        bound, _ = label_bound(
-            statistics, identity, variance, noise, self.frequencies, self.workers
-        )
-        if state.jitter > JITTER:
-            warn_of_jitter(state.jitter)
+        identity = np.eye(n_points)
+        variance = state.kernel.variance
+        bound, _ = label_bound(statistics, identity, variance, noise, self.frequencies, workers)
+        warn_of_jitter(state.jitter)
         model = LabelModel(
             state.kernel, state.points, state.jitter, noise, self.frequencies, statistics
         )
-        return model, bound.value, state.n_iter
+        return _Trained(model, bound.value, state.n_iter)
+
+    def _learn(self, spread: float) -> State:
+        """Kernel, noise and points, from samples of the rows."""
+        max_iter = self.settings.max_iter
+        placer = PointPlacer(self.rows, self.settings, self.resources)
+        training = KernelTraining(self.rows, self.settings, self.resources)
+        kernel = training.start_kernel(placer.pool, spread)
+        state = State(kernel, placer.first_points(kernel), noise=self.noise or spread)
+        if max_iter > 0:
+            state = training.run(state, self._objective, max_iter).state
+        if len(state.points) < placer.n_points:
+            state = replace(state, points=placer.all_points(state.kernel))
+            if max_iter > 0:
+                state = training.run(state, self._objective, max(1, max_iter // 10)).state
+        return state
+
+    def _objective(self, sample: InMemoryRows, state: State) -> LabelObjective:
+        return LabelObjective(sample, self.frequencies, state.jitter, self.resources.workers)
 
 
 class GPRegressionClassifier(LabelClassifier):
@@ -156,20 +174,37 @@ n_jobs, random_state, verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rng, progress = check_random_state(self.random_state), Progress(self.verbose)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            Class labels of any type.
+        sample_weight : array-like of shape (n,) or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+            A fit that fails or is interrupted leaves the estimator as it was.
+        """
+        rng = check_random_state(self.random_state)
+        progress = Progress(self.verbose)
         noise = None if self.noise is None else positive("noise", self.noise)
-        rows = self._training_rows(X, y, sample_weight, rng)
-        n_features = rows.take(np.arange(1)).X.shape[1]
-        settings = self._with_scaled_points(
-            check_kernel_settings(self, n_features, _DEFAULT_POINTS)
-        )
-        rows, held_out = self._split(rows, rng)
+        prepared = self._prepared(X, y, sample_weight, rng)
+        settings = check_kernel_settings(self, prepared.n_scaled_features, _DEFAULT_POINTS)
+        settings = with_scaled_points(settings, prepared.encoder.scaler, prepared.n_features)
+        rows, held_out = self._split(prepared.rows, rng)
         frequencies = rows.class_weights / rows.class_weights.sum()
         with Workers(self.n_jobs) as workers:
-            trainer = LabelTrainer(rows, frequencies, settings, noise, workers, rng, progress)
-            model, self.bound_, self.n_iter_ = trainer.run()
+            resources = Resources(workers, rng, progress)
+            trained = LabelTrainer(rows, frequencies, settings, noise, resources).run()
         progress.done()
+        self._keep(trained.model, prepared, held_out)
+        self._remember_kernel(trained.model.kernel)
+        self.bound_ = trained.bound
+        self.n_iter_ = trained.n_iter
         self.history_ = progress.history
-        self._keep_kernel(model.kernel, model.points)
-        self._keep(model, held_out)
+        return self

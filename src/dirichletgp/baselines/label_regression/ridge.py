@@ -14,27 +14,24 @@ so no row is looked at again.
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from ..._gp.core.arguments import choice, count, positive_numbers
+from ..._gp.core.arrays import Array, Integers
 from ..._gp.core.kernels import KERNELS, Kernel
 from ..._gp.core.linalg import product
-from ..._gp.core.posterior import Basis, make_basis
+from ..._gp.core.regressions import Basis, make_basis
 from ..._gp.core.statistics import ClassStatistics
 from ..._gp.core.threads import Workers
-from ..._gp.rows.in_memory import ArrayRows
-from ..._gp.training.inducing_points import INDUCING, choose_points
+from ..._gp.rows.in_memory import InMemoryRows
+from ..._gp.training.inducing_points import POOL_ROWS, choose_points
 from ..._gp.training.kernel_search import JITTER
 from ..._gp.training.progress import Progress, Stage
-from ..._gp.training.schedule import POOL_ROWS
+from ..._gp.training.settings import INDUCING, choice, count, positive_numbers
 from .model import LabelClassifier, LabelModel
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 # Multiples of the spread of the scaled features, and shares of the number of rows.
 _BANDWIDTHS = 2.0 ** np.arange(-3, 3)
@@ -59,18 +56,22 @@ class _Folds:
     grams: Array
 
     @classmethod
-    def accumulate(cls, rows: ArrayRows, folds: Integers, basis: Basis, workers: Workers) -> _Folds:
+    def accumulate(
+        cls, rows: InMemoryRows, folds: Integers, basis: Basis, workers: Workers
+    ) -> _Folds:
         """One pass over the rows: a fold and a class together are a class of the statistics."""
-        n_folds, n_classes, n_points = int(folds.max()) + 1, rows.n_classes, len(basis.points)
-        compound = ArrayRows(
-            rows.X, folds * n_classes + rows.codes, rows.weights, n_folds * n_classes, rows.scale
-        )
+        n_folds = int(folds.max()) + 1
+        n_classes = rows.n_classes
+        n_points = len(basis.points)
+        codes = folds * n_classes + rows.codes
+        n_compound = n_folds * n_classes
+        compound = InMemoryRows(rows.X, codes, rows.weights, n_compound, rows.scale)
         gram_of = np.repeat(np.arange(n_folds), n_classes).tolist()
-        statistics = ClassStatistics.accumulate(compound, basis.vectors, n_points, workers, gram_of)
-        shape = n_folds, n_classes
+        statistics = ClassStatistics.empty(n_compound, n_points, n_folds)
+        statistics.add_rows(compound, basis.vectors, workers, gram_of)
         return cls(
-            statistics.counts.reshape(shape),
-            statistics.sums.reshape(*shape, n_points),
+            statistics.counts.reshape(n_folds, n_classes),
+            statistics.sums.reshape(n_folds, n_classes, n_points),
             statistics.grams,
         )
 
@@ -189,66 +190,84 @@ class NystromRidgeClassifier(LabelClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rng, progress = check_random_state(self.random_state), Progress(self.verbose)
-        family, method = (
-            choice("kernel", self.kernel, KERNELS),
-            choice("inducing", self.inducing, INDUCING),
-        )
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            Class labels of any type.
+        sample_weight : array-like of shape (n,) or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+            A fit that fails or is interrupted leaves the estimator as it was.
+        """
+        rng = check_random_state(self.random_state)
+        progress = Progress(self.verbose)
+        family = KERNELS[choice("kernel", self.kernel, tuple(KERNELS))]
+        method = choice("inducing", self.inducing, INDUCING)
         n_inducing = count("n_inducing", self.n_inducing, 1)
         n_folds = None if self.n_folds is None else count("n_folds", self.n_folds, 2)
-        rows = self._training_rows(X, y, sample_weight, rng)
-        rows, held_out = self._split(rows, rng)
+        prepared = self._prepared(X, y, sample_weight, rng)
+        rows, held_out = self._split(prepared.rows, rng)
         pool = rows.take(rows.stratified_sample(max(POOL_ROWS, 4 * n_inducing), rng)).merged()
         spread = float(pool.X.std(axis=0).mean() * np.sqrt(pool.X.shape[1])) or 1.0
-        bandwidths = positive_numbers(
-            "bandwidths", spread * _BANDWIDTHS if self.bandwidths is None else self.bandwidths
-        )
-        regularisations = positive_numbers(
-            "regularisations",
-            _REGULARISATIONS if self.regularisations is None else self.regularisations,
-        )
+        bandwidths = self.bandwidths
+        if bandwidths is None:
+            bandwidths = spread * _BANDWIDTHS
+        bandwidths = positive_numbers("bandwidths", bandwidths)
+        regularisations = self.regularisations
+        if regularisations is None:
+            regularisations = _REGULARISATIONS
+        regularisations = positive_numbers("regularisations", regularisations)
 
         def kernel(bandwidth: float) -> Kernel:
-            return Kernel(family, np.full(pool.X.shape[1], bandwidth), 1.0)
+            return family.starting(pool.X, bandwidth, variance=1.0, ard=False)
 
         distinct = np.unique(pool.X, axis=0)
+        importance = np.ones(len(distinct))
         with progress.stage(Stage.POINTS, f"{min(n_inducing, len(distinct))} points"):
-            points = choose_points(
-                method, distinct, np.ones(len(distinct)), n_inducing, kernel(spread), rng
-            )
+            points = choose_points(method, distinct, importance, n_inducing, kernel(spread), rng)
         if n_folds is None:
             n_folds = 10 if len(rows) <= _MANY_ROWS else 5
         folds = _fold_of_each_row(rows, n_folds, rng)
-        best, errors = np.inf, []
+        best = np.inf
+        errors = []
         with Workers(self.n_jobs) as workers:
             for bandwidth in bandwidths:
                 with progress.stage(Stage.KERNEL, f"bandwidth {bandwidth:.3g}"):
                     basis = make_basis(kernel(bandwidth), points, JITTER)
                     statistics = _Folds.accumulate(rows, folds, basis, workers)
                     errors.append(statistics.squared_errors(regularisations, workers))
-                    progress.note(f"squared error {errors[-1].min() / statistics.counts.sum():.5f}")
-                if errors[-1].min() < best:
-                    best, chosen = errors[-1].min(), (bandwidth, basis, statistics.total)
+                    smallest = float(errors[-1].min())
+                    progress.note(f"squared error {smallest / statistics.counts.sum():.5f}")
+                if smallest < best:
+                    best = smallest
+                    chosen = float(bandwidth), basis, statistics.total
         progress.done()
 
-        self.bandwidths_, self.regularisations_ = bandwidths, regularisations
-        total_weight = rows.class_weights.sum()
-        self.cv_errors_ = np.array(errors) / total_weight
-        bandwidth, basis, statistics_of_all = chosen
-        self.bandwidth_ = float(bandwidth)
-        self.regularisation_ = float(regularisations[self.cv_errors_.min(axis=0).argmin()])
+        total_weight = float(rows.class_weights.sum())
+        cv_errors = np.array(errors) / total_weight
+        bandwidth, basis, total = chosen
+        regularisation = float(regularisations[cv_errors.min(axis=0).argmin()])
         frequencies = rows.class_weights / total_weight
-        noise = float(total_weight) * self.regularisation_
-        self.inducing_points_ = self._unscaled_points(points)
-        self._keep(
-            LabelModel(basis.kernel, points, JITTER, noise, frequencies, statistics_of_all),
-            held_out,
-        )
+        noise = total_weight * regularisation
+        model = LabelModel(basis.kernel, points, JITTER, noise, frequencies, total)
+        self._keep(model, prepared, held_out)
+        self.bandwidth_ = bandwidth
+        self.bandwidths_ = bandwidths
+        self.regularisation_ = regularisation
+        self.regularisations_ = regularisations
+        self.cv_errors_ = cv_errors
+        return self
 
 
-def _fold_of_each_row(rows: ArrayRows, n_folds: int, rng: np.random.RandomState) -> Integers:
-    """A random fold for each row, with copies of a row in the same one: a copy would give its label away."""
+def _fold_of_each_row(rows: InMemoryRows, n_folds: int, rng: np.random.RandomState) -> Integers:
+    """A random fold for each row; copies of a row share one, or they would give labels away."""
     identity = rows.identities()
     n_distinct = int(identity.max()) + 1
     folds = rng.permutation(np.arange(n_distinct) % min(n_folds, n_distinct))

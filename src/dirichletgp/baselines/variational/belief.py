@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._gp.core.arrays import Array
 from ..._gp.core.linalg import (
     add_gram,
     cholesky,
@@ -22,10 +22,7 @@ from ..._gp.core.linalg import (
     solve_rows_transposed,
     symmetrise,
 )
-from ..._gp.core.threads import Workers, row_slices
-from ..._gp.rows.in_memory import block_size
-
-Array = NDArray[np.float64]
+from ..._gp.core.threads import Workers, block_size, row_slices
 
 # Rows that a thread takes at once: at least so many, and for many latents so many that there are
 # few tasks.

@@ -2,28 +2,34 @@
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
-import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ..._gp.core.arguments import check_kernel_settings, choice, count, fraction, positive
+from ..._gp.core.arrays import Array
 from ..._gp.core.threads import Workers
-from ..._gp.estimator import InducingPointClassifier
-from ..._gp.training.progress import Progress
+from ..._gp.training.progress import Progress, Resources, warn_caller
+from ..._gp.training.settings import (
+    check_kernel_settings,
+    choice,
+    count,
+    fraction,
+    positive,
+    with_scaled_points,
+)
+from ..rival import RivalClassifier
 from .likelihoods import Bernoulli, Likelihood, RobustMax, Softmax
-from .training import VariationalTrainer
-
-Array = NDArray[np.float64]
+from .model import VariationalModel
+from .training import VariationalSettings, VariationalTrainer
 
 _TWO_CLASSES, _MANY_CLASSES = ("auto", "logit", "probit"), ("auto", "softmax", "robustmax")
 _LARGEST_FACTORS = 2.5e8  # bytes of the precisions of all latents
 
 
-class VariationalGPClassifier(InducingPointClassifier):
+class VariationalGPClassifier(RivalClassifier):
     """Sparse variational Gaussian-process classification (Hensman et al., 2015): the paper's GPC.
 
     The bound is that of the labels themselves, under a Bernoulli likelihood for two classes or one
@@ -116,43 +122,64 @@ random_state, verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        rng, progress = check_random_state(self.random_state), Progress(self.verbose)
-        tolerance, batch_size = positive("tol", self.tol), _batch_size(self.batch_size)
-        rows = self._training_rows(X, y, sample_weight, rng)
-        likelihood = self._likelihood()
-        most_points = int(np.sqrt(_LARGEST_FACTORS / (8 * likelihood.n_latents)))
-        n_features = rows.take(np.arange(1)).X.shape[1]
-        settings = self._with_scaled_points(
-            check_kernel_settings(self, n_features, min(400, most_points))
-        )
-        with Workers(self.n_jobs) as workers:
-            trainer = VariationalTrainer(
-                rows, settings, likelihood, tolerance, batch_size, workers, rng, progress
-            )
-            model, self.bound_, self.n_iter_ = trainer.run()
-        progress.done()
-        if not trainer.converged:
-            warnings.warn(
-                f"The bound still rose after max_iter={self.max_iter} iterations; pass a larger max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self._model, self.history_ = model, progress.history
-        self._keep_kernel(model.kernel, model.points)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to labelled rows.
 
-    def _likelihood(self) -> Likelihood:
-        n_classes = len(self.classes_)
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            Class labels of any type.
+        sample_weight : array-like of shape (n,) or None
+            A weight of 2 means the same as the row given twice; rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self
+            A fit that fails or is interrupted leaves the estimator as it was.
+        """
+        rng = check_random_state(self.random_state)
+        progress = Progress(self.verbose)
+        tolerance = positive("tol", self.tol)
+        batch_size = _batch_size(self.batch_size)
+        prepared = self._prepared(X, y, sample_weight, rng)
+        name, likelihood = self._likelihood(len(prepared.encoder.classes))
+        most_points = int(np.sqrt(_LARGEST_FACTORS / (8 * likelihood.n_latents)))
+        kernel = check_kernel_settings(self, prepared.n_scaled_features, min(400, most_points))
+        kernel = with_scaled_points(kernel, prepared.encoder.scaler, prepared.n_features)
+        settings = VariationalSettings(kernel, tolerance, batch_size)
+        with Workers(self.n_jobs) as workers:
+            resources = Resources(workers, rng, progress)
+            trainer = VariationalTrainer(prepared.rows, likelihood, settings, resources)
+            trained = trainer.run()
+        progress.done()
+        if not trained.converged:
+            warn_caller(
+                f"The bound still rose after max_iter={self.max_iter} iterations; "
+                "pass a larger max_iter or tol.",
+                ConvergenceWarning,
+            )
+        self._remember(prepared, trained.model.points)
+        self._remember_kernel(trained.model.kernel)
+        self._model: VariationalModel = trained.model
+        self.likelihood_ = name
+        self.bound_ = trained.bound
+        self.n_iter_ = trained.n_iter
+        self.history_ = progress.history
+        return self
+
+    def _likelihood(self, n_classes: int) -> tuple[str, Likelihood]:
+        """The likelihood for so many classes, and its name."""
         options = _TWO_CLASSES if n_classes == 2 else _MANY_CLASSES
         name = choice("likelihood", self.likelihood, (*_TWO_CLASSES, *_MANY_CLASSES[1:]))
         if name not in options:
             raise ValueError(
                 f"likelihood={name!r} is not for {n_classes} classes; pass one of {options}."
             )
-        self.likelihood_ = options[1] if name == "auto" else name
+        name = options[1] if name == "auto" else name
         if n_classes == 2:
-            return Bernoulli(self.likelihood_)
-        return Softmax(n_classes) if self.likelihood_ == "softmax" else RobustMax(n_classes)
+            return name, Bernoulli(name)
+        return name, Softmax(n_classes) if name == "softmax" else RobustMax(n_classes)
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each (n, n_classes), or (n, 1) for two classes."""

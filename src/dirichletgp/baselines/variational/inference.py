@@ -18,14 +18,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._gp.core.arrays import Array, Integers
 from ..._gp.core.threads import Workers, row_slices
 from .belief import Belief, add_weighted_grams, identities, solved
 from .likelihoods import Curvature, Likelihood
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 _SLICE = 512  # rows that a thread takes at once
 _SHORTEST_STEP = 1e-4
@@ -34,7 +31,7 @@ _MOST_PASSES = 200
 _CG_ACCURACY, _CG_STEPS = 0.03, 50
 
 
-class Chunk(NamedTuple):
+class WhitenedRows(NamedTuple):
     """Rows in the whitened basis: vectors (n, M), class codes (n,), weights (n,) or None."""
 
     vectors: Array
@@ -105,7 +102,7 @@ class Inference:
 
     def __init__(
         self,
-        chunks: Iterable[Chunk],
+        chunks: Iterable[WhitenedRows],
         likelihood: Likelihood,
         variance: float,
         workers: Workers,
@@ -139,7 +136,7 @@ class Inference:
             )
         return Fit(belief, value, by_mean, precision, by_variance, sites)
 
-    def _of_chunk(self, belief: Belief, chunk: Chunk) -> tuple[float, Array, Array]:
+    def _of_chunk(self, belief: Belief, chunk: WhitenedRows) -> tuple[float, Array, Array]:
         """Sum of w E[log p], and for each row its derivatives by the means and the site precisions (n, L)."""
 
         def of_slice(place: slice) -> tuple[float, Array, Array]:

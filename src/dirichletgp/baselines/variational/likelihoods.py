@@ -12,17 +12,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.polynomial.hermite import hermgauss
-from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri
 
+from ..._gp.core.arrays import Array, Integers
 from ..._gp.core.probabilities.softmax import (
     class_probabilities,
     expected_log_softmax,
     probability_interval,
 )
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 Curvature = Callable[[Array], Array]
 
 # 32 nodes: E[log p] is right to 2e-7 at a latent variance of 4, to 2e-4 at 16, to 0.02 at 100 and

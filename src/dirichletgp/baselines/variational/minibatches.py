@@ -6,20 +6,18 @@ when that has happened a few times.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._gp.core.threads import Workers
-from ..._gp.rows.in_memory import ArrayRows
+from ..._gp.core.arrays import Array
+from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.kernel_search import Coordinates, State
-from ..._gp.training.progress import Progress
+from ..._gp.training.progress import Resources
 from .belief import Belief, solved
 from .inference import Fit, Inference, moved
 from .likelihoods import Likelihood
 from .objective import KernelView
-
-Array = NDArray[np.float64]
 
 _BELIEF_STEP, _KERNEL_STEP = 0.1, 0.02
 _PATIENCE, _HALVINGS = 3, 3
@@ -29,7 +27,9 @@ class Adam:
     """Kingma and Ba's rule: steps of about equal length in every coordinate, whatever the size of its derivative."""
 
     def __init__(self, size: int):
-        self._first, self._second, self._count = np.zeros(size), np.zeros(size), 0
+        self._first = np.zeros(size)
+        self._second = np.zeros(size)
+        self._count = 0
 
     def step(self, gradient: Array, length: float) -> Array:
         """A step up the gradient."""
@@ -41,80 +41,81 @@ class Adam:
         return length * first / (np.sqrt(second) + 1e-12)
 
 
-@dataclass
+class _Outcome(NamedTuple):
+    """Kernel and belief, the number of epochs, and whether the search came to its end."""
+
+    state: State
+    belief: Belief
+    n_epochs: int
+    converged: bool
+
+
+@dataclass(frozen=True)
 class StochasticSearch:
     """Maximises the bound of all rows over belief and kernel, batch by batch.
 
     Attributes
     ----------
-    rows : ArrayRows
+    rows : InMemoryRows
     likelihood : Likelihood
-    coordinates : Coordinates
     batch_size : int
     tolerance : float
         An epoch must gain more than this per row to count as progress.
-    workers : Workers
-    rng : RandomState
-    progress : Progress
+    resources : Resources
     """
 
-    rows: ArrayRows
+    rows: InMemoryRows
     likelihood: Likelihood
-    coordinates: Coordinates
     batch_size: int
     tolerance: float
-    workers: Workers
-    rng: np.random.RandomState
-    progress: Progress
+    resources: Resources
 
-    def run(
-        self, state: State, belief: Belief, max_epochs: int
-    ) -> tuple[State, Belief, list[float], bool]:
-        """Kernel and belief, the estimated bound of every epoch, and whether the search came to its end."""
-        adam = Adam(len(self.coordinates.vector(state)))
-        history: list[float] = []
-        halvings, waited, total = 0, 0, float(self.rows.class_weights.sum())
-        for epoch in range(max_epochs):
-            state, belief, bound = self._epoch(state, belief, adam, 0.5**halvings)
-            waited = (
-                0 if not history or bound > max(history) + self.tolerance * total else waited + 1
-            )
-            history.append(bound)
+    def run(self, coordinates: Coordinates, belief: Belief, max_epochs: int) -> _Outcome:
+        """From the state that the coordinates start from."""
+        state = coordinates.start
+        adam = Adam(len(coordinates.vector(state)))
+        total = float(self.rows.class_weights.sum())
+        best = -np.inf
+        n_epochs = halvings = waited = 0
+        while n_epochs < max_epochs and halvings <= _HALVINGS:
+            state, belief, bound = self._epoch(coordinates, state, belief, adam, 0.5**halvings)
+            n_epochs += 1
+            waited = 0 if bound > best + self.tolerance * total else waited + 1
+            best = max(best, bound)
             if waited == _PATIENCE:
-                halvings, waited = halvings + 1, 0
-            self.progress.evaluation(epoch + 1, bound / total)
-            if halvings > _HALVINGS:
-                break
-        return (
-            replace(state, n_iter=state.n_iter + len(history)),
-            belief,
-            history,
-            halvings > _HALVINGS,
-        )
+                halvings += 1
+                waited = 0
+            self.resources.progress.evaluation(n_epochs, bound / total)
+        state = replace(state, n_iter=state.n_iter + n_epochs)
+        return _Outcome(state, belief, n_epochs, halvings > _HALVINGS)
 
     def _epoch(
-        self, state: State, belief: Belief, adam: Adam, length: float
+        self,
+        coordinates: Coordinates,
+        state: State,
+        belief: Belief,
+        adam: Adam,
+        length: float,
     ) -> tuple[State, Belief, float]:
-        """Every row once, in random order; the mean of the estimated bounds is that of the epoch."""
-        order, bounds = self.rng.permutation(len(self.rows)), []
+        """Every row once, in random order; the mean of the estimated bounds is the epoch's."""
+        workers, rng, _ = self.resources
+        order = rng.permutation(len(self.rows))
+        bounds = []
         n_batches = max(1, len(self.rows) // self.batch_size)
         for positions in np.array_split(order, n_batches):
             batch = self.rows.take(np.sort(positions))
-            view = KernelView(state.kernel, state.points, state.jitter, self.workers)
+            view = KernelView(state.kernel, state.points, state.jitter, workers)
             scale = len(self.rows) / len(batch)
-            chunk = view.chunk(batch.X, batch.codes, batch.weights)
-            inference = Inference(
-                [chunk], self.likelihood, state.kernel.variance, self.workers, scale=scale
-            )
+            rows = view.whitened(batch.X, batch.codes, batch.weights)
+            variance = state.kernel.variance
+            inference = Inference([rows], self.likelihood, variance, workers, scale=scale)
             fit = inference.measure(belief)
             bounds.append(fit.bound)
-            vector = self.coordinates.vector(state)
-            gradient = self.coordinates.gradient(view.gradient(fit, batch.X), 0.0)
+            vector = coordinates.vector(state)
+            gradient = coordinates.gradient(view.gradient(fit, batch.X), 0.0)
             belief = _natural_step(inference, fit, length * _BELIEF_STEP)
-            state = replace(
-                self.coordinates.state(vector + adam.step(gradient, length * _KERNEL_STEP)),
-                n_iter=state.n_iter,
-            )
+            moved_to = vector + adam.step(gradient, length * _KERNEL_STEP)
+            state = replace(coordinates.state(moved_to), n_iter=state.n_iter)
         return state, belief, float(np.mean(bounds))
 
 

@@ -4,15 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..._gp.core.arrays import Array
 from ..._gp.core.kernels import Kernel
-from ..._gp.core.posterior import Basis, make_basis
+from ..._gp.core.regressions import Basis, make_basis
 from .belief import Belief
 from .likelihoods import Likelihood
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,29 @@
-"""The variational bound as a function of kernel and inducing points, with the belief at its best for each.
+"""The variational bound as a function of kernel and inducing points, with the belief at its best.
 
 At the best belief the bound's derivative through the belief is zero, so what remains is the
 derivative at a fixed belief over whitened values. With B*_c = I + sum_i -2 d u u', a_c = sum_i g u
 and X = sum_i (d bound / d u_i) u_i',
 
     X = sum_c m_c a_c' + (S_c - I)(I - B*_c)        (symmetric at the best belief)
-    d bound / d k_i = sum_c g L^-T m_c + 2 d L^-T (S_c - I) u_i        d bound / d K_mm = -1/2 L^-T X L^-1
+    d bound / d k_i = sum_c g L^-T m_c + 2 d L^-T (S_c - I) u_i
+    d bound / d K_mm = -1/2 L^-T X L^-1
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from itertools import chain
 
+import numpy as np
+
+from ..._gp.core.arrays import Array, Integers
 from ..._gp.core.kernels import Kernel, KernelGradient
 from ..._gp.core.linalg import cholesky, pulled_back, solve_rows, solve_rows_transposed, symmetrise
-from ..._gp.core.posterior import points_covariance
+from ..._gp.core.regressions import points_covariance
+from ..._gp.core.statistics import sum_of_gradients
 from ..._gp.core.threads import Workers, row_slices
-from ..._gp.rows.in_memory import ArrayRows
-from ..._gp.training.kernel_search import State
-from ..._gp.training.objective import gradient_of_points
+from ..._gp.rows.in_memory import InMemoryRows
+from ..._gp.training.kernel_search import State, gradient_of_points
 from .belief import Belief
-from .inference import Chunk, Fit, Inference
+from .inference import Fit, Inference, WhitenedRows
 from .likelihoods import Likelihood
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 _SLICE = 512
 
@@ -36,7 +36,7 @@ class VariationalObjective:
 
     Parameters
     ----------
-    rows : ArrayRows
+    rows : InMemoryRows
     likelihood : Likelihood
     jitter : float
         Relative to the kernel's variance.
@@ -47,27 +47,27 @@ class VariationalObjective:
 
     def __init__(
         self,
-        rows: ArrayRows,
+        rows: InMemoryRows,
         likelihood: Likelihood,
         jitter: float,
         tolerance: float,
         workers: Workers,
     ):
-        self.rows, self.likelihood, self.jitter = rows, likelihood, jitter
-        self.tolerance, self.workers = tolerance, workers
+        self.rows = rows
+        self.likelihood = likelihood
+        self.jitter = jitter
+        self.tolerance = tolerance
+        self.workers = workers
         self.belief: Belief | None = None
-        self.history: list[float] = []
-        self.passes = 0
 
     def evaluate(self, state: State) -> tuple[float, KernelGradient, float]:
-        """The bound and its gradient with respect to kernel and points; there is no noise to learn."""
+        """The bound and its gradient by kernel and points; there is no noise to learn."""
         view = KernelView(state.kernel, state.points, self.jitter, self.workers)
-        chunk = view.chunk(self.rows.X, self.rows.codes, self.rows.weights)
-        inference = Inference([chunk], self.likelihood, state.kernel.variance, self.workers)
+        rows = view.whitened(self.rows.X, self.rows.codes, self.rows.weights)
+        inference = Inference([rows], self.likelihood, state.kernel.variance, self.workers)
         belief = self.belief or Belief.prior(self.likelihood.n_latents, len(state.points))
-        fit, passes = inference.settle(belief, self.tolerance)
-        self.belief, self.passes = fit.belief, self.passes + passes
-        self.history.append(fit.bound)
+        fit, _ = inference.settle(belief, self.tolerance)
+        self.belief = fit.belief
         return fit.bound, view.gradient(fit, self.rows.X), 0.0
 
 
@@ -83,11 +83,13 @@ class KernelView:
     """
 
     def __init__(self, kernel: Kernel, points: Array, jitter: float, workers: Workers):
-        self.kernel, self.points, self.workers = kernel, points, workers
+        self.kernel = kernel
+        self.points = points
+        self.workers = workers
         self.covariance = points_covariance(kernel, points, jitter)
         self.factor = cholesky(self.covariance)
 
-    def chunk(self, rows: Array, codes: Integers, weights: Array | None) -> Chunk:
+    def whitened(self, rows: Array, codes: Integers, weights: Array | None) -> WhitenedRows:
         """Scaled rows (n, D) in the whitened basis."""
         vectors = np.empty((len(rows), len(self.points)))
 
@@ -95,12 +97,12 @@ class KernelView:
             vectors[place] = solve_rows(self.factor, self.kernel.values(rows[place], self.points))
 
         list(self.workers.map(fill, row_slices(len(rows), _SLICE)))
-        return Chunk(vectors, codes, weights)
+        return WhitenedRows(vectors, codes, weights)
 
     def gradient(self, fit: Fit, rows: Array) -> KernelGradient:
-        """Derivatives of the bound of a fit to one chunk, made of `rows` (n, D), at a fixed belief."""
+        """Derivatives of the bound of a fit to `rows` (n, D), at a fixed belief."""
         by_covariance = derivative_by_covariance(fit, self.factor)
-        total = gradient_of_points(
+        by_points = gradient_of_points(
             by_covariance, fit.by_variance, self.kernel, self.points, self.covariance
         )
         raw_mean = solve_rows_transposed(self.factor, fit.belief.mean.copy())
@@ -116,13 +118,11 @@ class KernelView:
                 term *= sites.precision[place, c, None]
                 derivative -= term
             block = rows[place]
-            return self.kernel.pull_back(
-                block, self.points, self.kernel.values(block, self.points), derivative
-            )
+            values = self.kernel.values(block, self.points)
+            return self.kernel.pull_back(block, self.points, values, derivative)
 
-        for gradient in self.workers.map(of_slice, row_slices(len(rows), _SLICE)):
-            total = total.plus(gradient)
-        return total
+        by_rows = self.workers.map(of_slice, row_slices(len(rows), _SLICE))
+        return sum_of_gradients(chain([by_points], by_rows))
 
 
 def derivative_by_covariance(fit: Fit, factor: Array) -> Array:

@@ -1,7 +1,7 @@
 """Many classes as a race: integrals over the level that wins.
 
 With standard Gumbel noise added to every latent, the largest is c with probability pi_c =
-softmax(f)_c. Let kappa_c(s) = -log P(f_c + noise <= s) (`_gumbel.py`) and E = sum_c kappa_c, so
+softmax(f)_c. Let kappa_c(s) = -log P(f_c + noise <= s) (`table.py`) and E = sum_c kappa_c, so
 that F = exp(-E) is the distribution function of the winning level T. Then, by parts,
 
     E[pi_i] = integral of -kappa_i' exp(-E) ds = integral of kappa_i F' ds = E[kappa_i(T)].
@@ -15,14 +15,12 @@ from math import factorial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Integers
+from ..threads import grouped
 from .table import STEP, log_intensity
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
-
-BLOCK = 2**16  # numbers in the largest temporary array: a block of rows stays in cache
+NUMBERS_IN_CACHE = 2**16  # numbers in the largest temporary array: a block of rows stays in cache
 _MOST_LEVELS = 2**15
 
 
@@ -43,16 +41,7 @@ FITTING = Accuracy(depth=20.0, height=17.0, stride=1, degree=2, tails=False)
 COARSE = Accuracy(depth=14.0, height=6.0, stride=2, degree=2, tails=True)
 
 
-def grouped(key: Integers, width: Integers) -> Iterator[Integers]:
-    """Rows with equal keys together, in blocks of about BLOCK numbers, `width` per row."""
-    order = np.argsort(key, kind="stable")
-    for group in np.split(order, np.flatnonzero(np.diff(key[order])) + 1):
-        if len(group):
-            step = max(1, BLOCK // int(width[group[0]]))
-            yield from (group[i : i + step] for i in range(0, len(group), step))
-
-
-class Race:
+class LevelIntegral:
     """Intensities of a block of rows on equally spaced levels.
 
     Attributes
@@ -110,15 +99,18 @@ class Race:
         return winning_level - np.euler_gamma, p, spread
 
 
-def races(mean: Array, variance: Array, accuracy: Accuracy) -> Iterator[tuple[Integers, Race]]:
+def level_integrals(
+    mean: Array, variance: Array, accuracy: Accuracy
+) -> Iterator[tuple[Integers, LevelIntegral]]:
     """All rows, in blocks that share stride and number of levels."""
-    slab = max(1, 8 * BLOCK // mean.shape[1])
+    slab = max(1, 8 * NUMBERS_IN_CACHE // mean.shape[1])
     for start in range(0, len(mean), slab):
         m, v = mean[start : start + slab], variance[start : start + slab]
         lowest, stride, count = _levels(m, v, accuracy)
-        for rows in grouped(2 * _MOST_LEVELS * stride + count, count * m.shape[1]):
+        key = 2 * _MOST_LEVELS * stride + count
+        for rows in grouped(key, count * m.shape[1], NUMBERS_IN_CACHE):
             grid = lowest[rows], int(stride[rows[0]]), int(count[rows[0]])
-            yield start + rows, Race(m[rows], v[rows], *grid, accuracy.degree)
+            yield start + rows, LevelIntegral(m[rows], v[rows], *grid, accuracy.degree)
 
 
 def _levels(mean: Array, variance: Array, accuracy: Accuracy) -> tuple[Array, Integers, Integers]:
@@ -178,7 +170,7 @@ def _tail_distance(cost: Array | float, variance: Array) -> Array:
 
 
 def _level_of(u: Array, mean: Array, variance: Array) -> Array:
-    """The highest level at which, for some class, kappa = u + v u^2/2 (see `_gumbel._left`)."""
+    """The highest level at which, for some class, kappa = u + v u^2/2 (see `quadrature._left`)."""
     return (mean - np.log(u) - variance * u).max(axis=1)
 
 

@@ -1,6 +1,6 @@
-"""The excess log kappa(z, v) + z of a Gaussian latent in a Gumbel race, by three ways of integrating.
+"""The excess log kappa(z, v) + z of a Gaussian latent in a race, by three integrals.
 
-With phi(z, v) = E[exp(-exp(x - z))], x ~ N(0, v), and kappa = -log phi (`_gumbel.py`): the
+With phi(z, v) = E[exp(-exp(x - z))], x ~ N(0, v), and kappa = -log phi (`table.py`): the
 trapezoidal rule, right everywhere, for the table; Laplace's method far left of it; and a Gauss rule
 for latents too wide to tabulate.
 """
@@ -8,10 +8,9 @@ for latents too wide to tabulate.
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, wrightomega
 
-Array = NDArray[np.float64]
+from ..arrays import Array
 
 
 def excess_by_quadrature(z: Array, variance: float) -> Array:

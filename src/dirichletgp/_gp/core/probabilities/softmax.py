@@ -4,19 +4,26 @@ Every function takes independent Gaussian latents f_c ~ N(mean_c, variance_c), a
 (n, C), and speaks about pi = softmax(f). Expectations are integrals, never samples; a row's result
 depends on that row alone, to the last bit.
 
-Two classes need f_1 - f_0 only: one integral over a Gaussian. Many classes are a race (`_race.py`).
+Two classes need f_1 - f_0 only: one integral over a Gaussian. Many classes are a race
+(`integral.py`).
 """
 
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr, expit, ndtri
 
-from .integral import BLOCK, COARSE, FITTING, MOMENTS, PLAIN, TAILS, grouped, races
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
+from ..arrays import Array, Integers
+from ..threads import grouped
+from .integral import (
+    COARSE,
+    FITTING,
+    MOMENTS,
+    NUMBERS_IN_CACHE,
+    PLAIN,
+    TAILS,
+    level_integrals,
+)
 
 _LARGEST_SIGMA = 500.0  # beyond this a softmax is an argmax, to 2e-6
 _INTERVAL_SEED = 20180527
@@ -45,8 +52,10 @@ def class_probabilities(mean: Array, variance: Array) -> Array:
     if mean.shape[1] == 2:
         return np.exp(_two_class_logs(mean, variance))
     out = np.empty_like(mean)
-    for rows, race in races(mean, variance, PLAIN):
-        p = np.multiply(race.kappa, race.density[:, None, :], out=race.kappa).sum(axis=2)
+    for rows, integral in level_integrals(mean, variance, PLAIN):
+        p = np.multiply(integral.kappa, integral.density[:, None, :], out=integral.kappa).sum(
+            axis=2
+        )
         out[rows] = p / p.sum(axis=1, keepdims=True)
     return out
 
@@ -67,8 +76,8 @@ def log_class_probabilities(mean: Array, variance: Array) -> Array:
     if mean.shape[1] == 2:
         return _two_class_logs(mean, variance)
     out = np.empty_like(mean)
-    for rows, race in races(mean, variance, TAILS):
-        out[rows] = race.log_expectation(race.log_kappa)
+    for rows, integral in level_integrals(mean, variance, TAILS):
+        out[rows] = integral.log_expectation(integral.log_kappa)
     return out
 
 
@@ -95,9 +104,9 @@ def log_probability_of(
         logs = _two_class_logs(mean, variance, coarse)
         return np.take_along_axis(logs, codes[:, None], axis=1)[:, 0]
     out = np.empty(len(mean))
-    for rows, race in races(mean, variance, COARSE if coarse else TAILS):
-        own = race.log_kappa[np.arange(len(rows)), codes[rows]]
-        out[rows] = race.log_expectation(own[:, None, :])[:, 0]
+    for rows, integral in level_integrals(mean, variance, COARSE if coarse else TAILS):
+        own = integral.log_kappa[np.arange(len(rows)), codes[rows]]
+        out[rows] = integral.log_expectation(own[:, None, :])[:, 0]
     return out
 
 
@@ -133,7 +142,7 @@ def probability_interval(
         return lower, upper
     scores = np.tile(ndtri((np.arange(n_samples) + 0.5) / n_samples), (n_classes, 1))
     draws = np.random.default_rng(_INTERVAL_SEED).permuted(scores, axis=1)
-    step = max(1, 2 * BLOCK // draws.size)
+    step = max(1, 2 * NUMBERS_IN_CACHE // draws.size)
     for start in range(0, n, step):
         rows = slice(start, start + step)
         pi = _softmax(mean[rows, :, None] + sigma[rows, :, None] * draws, axis=1)
@@ -165,8 +174,8 @@ def uncertainty(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         aleatoric = _expected_binary_entropy(mean[:, 1] - mean[:, 0], variance.sum(axis=1))
     else:
         p, aleatoric = np.empty_like(mean), np.empty(len(mean))
-        for rows, race in races(mean, variance, MOMENTS):
-            log_total, p[rows], spread = race.moments()
+        for rows, integral in level_integrals(mean, variance, MOMENTS):
+            log_total, p[rows], spread = integral.moments()
             # E[logsumexp(f)] - sum_i E[pi_i f_i]; by Stein's lemma E[pi_i f_i] = m_i E[pi_i] + v_i
             # E[pi_i (1 - pi_i)]
             aleatoric[rows] = log_total - (mean[rows] * p[rows] + variance[rows] * spread).sum(
@@ -196,8 +205,8 @@ def expected_log_softmax(
         With respect to means and variances: 1{i = class} - E[pi_i], and -E[pi_i (1 - pi_i)] / 2.
     """
     log_total, by_mean, by_variance = np.empty(len(mean)), np.empty_like(mean), np.empty_like(mean)
-    for rows, race in races(mean, variance, FITTING):
-        log_total[rows], by_mean[rows], by_variance[rows] = race.moments()
+    for rows, integral in level_integrals(mean, variance, FITTING):
+        log_total[rows], by_mean[rows], by_variance[rows] = integral.moments()
     own = np.arange(len(mean)), codes
     np.negative(by_mean, out=by_mean)
     by_mean[own] += 1.0
@@ -298,6 +307,6 @@ def _gaussian_nodes(sigma: Array, coarse: bool = False) -> Iterator[tuple[Intege
     # half-octaves, so that few node sets serve all rows
     size = np.ceil(2 * np.log2(np.maximum(sigma * per_sigma / fewest, 1.0)))
     count = np.ceil(fewest * 2 ** (size / 2)).astype(np.intp)
-    for rows in grouped(count, count):
+    for rows in grouped(count, count, NUMBERS_IN_CACHE):
         y = np.linspace(-reach, reach, int(count[rows[0]]))
         yield rows, y, float((y[1] - y[0]) / np.sqrt(2 * np.pi))

@@ -6,9 +6,9 @@ function of its noisy latent,
 
     phi(z, v) = E[exp(-exp(x - z))],   x ~ N(0, v),   z = level - m,
 
-and the race is written in the intensity kappa = -log phi (`_probabilities.py`). This module gives
+and the race is written in the intensity kappa = -log phi (`integral.py`). This module gives
 log kappa. It is -z at v = 0 and tends to v/2 - z for large z, so what is tabulated is the *excess*
-log kappa + z (`_excess.py`): smooth, and constant on the right.
+log kappa + z (`quadrature.py`): smooth, and constant on the right.
 
 The levels of a race are equally spaced, hence so are the z of one class. The table's columns have
 the same spacing, so the place between columns is one number per class, and interpolating is a
@@ -20,11 +20,9 @@ from functools import cache
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from .quadrature import excess_by_quadrature, laplace_excess, wide_excess
-
-Array = NDArray[np.float64]
 
 STEP = 0.4
 """Spacing of the table's columns: races use it, or a power of two times it."""

@@ -1,0 +1,128 @@
+"""What a kernel must be able to do, and the names under which kernels are known."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from ..arrays import AnyArray, Array
+from ..operations import NUMPY, Operations
+
+
+class _Kernels(dict[str, "type[Kernel]"]):
+    """Kernels by name; asking for another one says which there are."""
+
+    def __missing__(self, name: Any) -> "type[Kernel]":
+        raise ValueError(f"kernel={name!r} is not known; pass one of {tuple(self)}.")
+
+
+KERNELS = _Kernels()
+"""All kernels by the names that users call them."""
+
+
+def register(cls: "type[Kernel]") -> "type[Kernel]":
+    """Make a kernel known by its `name`; a decorator of classes."""
+    KERNELS[cls.name] = cls
+    return cls
+
+
+class KernelGradient(NamedTuple):
+    """Derivatives of a scalar with respect to parameters (P,), log variance, and points (M, D)."""
+
+    parameters: Array
+    log_variance: float
+    points: Array
+
+
+class Kernel(ABC):
+    """A kernel k(x, z) = variance * shape(x, z) with shape(x, x) = 1, and its parameters.
+
+    Kernels are values: what changes a parameter returns another kernel. Rows and points are scaled
+    features; a kernel may read its columns in any way it likes.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    title : str
+        What reports call it.
+    variance : float
+        Value on the diagonal.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    variance: float
+
+    @classmethod
+    @abstractmethod
+    def starting(
+        cls, rows: Array, lengthscale: float | Array | None, variance: float, ard: bool
+    ) -> Self:
+        """Where a search begins, for scaled rows (n, D); None: a lengthscale from their spread."""
+
+    @abstractmethod
+    def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
+        """Kernel matrix k(rows, points) of shape (n, M), for rows (n, D) and points (M, D)."""
+
+    @abstractmethod
+    def pull_back(
+        self, rows: Any, points: Any, values: Any, derivative: Any, on: Operations = NUMPY
+    ) -> KernelGradient:
+        """From the derivative of a scalar by `values` (n, M) to its derivative by parameters.
+
+        `values` is what `values(rows, points)` returned; `derivative` is overwritten. No array has
+        more than two of the dimensions rows, points and features.
+        """
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Array:
+        """All parameters but the variance as unbounded numbers (P,), for a search."""
+
+    @abstractmethod
+    def with_parameters(self, parameters: Array, variance: float) -> Self:
+        """The same kernel with other parameters."""
+
+    @property
+    @abstractmethod
+    def shown_lengthscale(self) -> float | Array:
+        """What the attribute `lengthscale_` of an estimator shows."""
+
+    @abstractmethod
+    def parameter_names(self, features: Sequence[str]) -> list[str]:
+        """What each parameter is called, given the names of the features."""
+
+    @abstractmethod
+    def to_metric(self, rows: Array) -> Array:
+        """Rows (n, D) where Euclidean distance is what the kernel sees."""
+
+    @abstractmethod
+    def from_metric(self, rows: Array) -> Array:
+        """The inverse of `to_metric`."""
+
+    @abstractmethod
+    def relevance(self, points: Array) -> Array:
+        """How much each feature takes away from the correlation of two points, (D,), from 0 to 1."""
+
+    @abstractmethod
+    def described(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The kernel as JSON and arrays, for files; `restored` reads them."""
+
+    @classmethod
+    @abstractmethod
+    def restored(
+        cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray], ard: bool
+    ) -> Self:
+        """The kernel that `described` was called on; `ValueError` if there is none like that."""
+
+    def fits(self, n_features: int) -> bool:
+        """Whether rows of so many scaled features are what the kernel was made for."""
+        return True
+
+    def same(self, other: "Kernel") -> bool:
+        """Whether two kernels give the same values, to the last bit."""
+        if type(self) is not type(other) or self.variance != other.variance:
+            return False
+        return np.array_equal(self.parameters, other.parameters)

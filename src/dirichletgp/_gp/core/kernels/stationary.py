@@ -1,0 +1,160 @@
+"""Stationary kernels: variance * profile(r2), r2 the squared distance in units of lengthscales.
+
+A family is a file with two formulas, `profile` and its `slope`; all else is here.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from ..arrays import AnyArray, Array
+from ..operations import NUMPY, Operations
+from .kernel import Kernel, KernelGradient
+
+
+@dataclass(frozen=True)
+class Stationary(Kernel):
+    """A stationary kernel with its parameters.
+
+    Attributes
+    ----------
+    lengthscale : ndarray of shape (D,)
+        One per feature.
+    variance : float
+    ard : bool
+        Whether the lengthscales are free of each other; otherwise they are one number, repeated.
+    """
+
+    lengthscale: Array
+    variance: float
+    ard: bool = True
+
+    @abstractmethod
+    def profile(self, r2: Any, on: Operations) -> Any:
+        """Correlation at squared distances r2, one at zero; a new array."""
+
+    @abstractmethod
+    def slope(self, r2: Any, on: Operations) -> Any:
+        """Derivative of `profile` by r2; zero where it would be infinite, at r2 = 0."""
+
+    @classmethod
+    def starting(
+        cls, rows: Array, lengthscale: float | Array | None, variance: float, ard: bool
+    ) -> Self:
+        """One lengthscale for all features, as the authors of the paper start."""
+        n_features = rows.shape[1]
+        if lengthscale is None:
+            lengthscale = float(rows.std(axis=0).mean() * np.sqrt(n_features)) or 1.0
+        return cls(np.full(n_features, lengthscale), variance, ard)
+
+    def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
+        """Kernel matrix of shape (n, M)."""
+        x, z = self._scaled(rows, points, on)
+        values = self.profile(self.squared_distances(x, z, on), on)
+        values *= self.variance
+        return values
+
+    def pull_back(
+        self, rows: Any, points: Any, values: Any, derivative: Any, on: Operations = NUMPY
+    ) -> KernelGradient:
+        """Derivatives by log lengthscales, log variance and points, by thin products only."""
+        x, z = self._scaled(rows, points, on)
+        log_variance = float(on.dot(derivative, values))
+        a, factor = self.by_squared_distance(x, z, values, derivative, on)
+        # r2_ij = sum_d (x_id - z_jd)^2 needs only the sums of a and the thin product a' x
+        sums = factor * (a.T @ on.columns((x, on.ones(len(x)))))
+        ax = sums[:, :-1]
+        column_sums = sums[:, -1]
+        row_sums = factor * (a @ on.ones(len(z)))
+        from_rows = row_sums @ (x * x)
+        from_points = column_sums @ (z * z) - 2.0 * on.sum(z * ax, axis=0)
+        by_lengthscale = -2.0 * on.host(from_rows + from_points)
+        by_point = 2.0 * on.host(column_sums[:, None] * z - ax)
+        return KernelGradient(
+            by_lengthscale if self.ard else by_lengthscale.sum(keepdims=True),
+            log_variance,
+            by_point / self.lengthscale,
+        )
+
+    def by_squared_distance(
+        self, x: Any, z: Any, values: Any, derivative: Any, on: Operations
+    ) -> tuple[Any, float]:
+        """D scalar / d r2 (n, M), less a factor that is returned beside it."""
+        derivative *= self.slope(self.squared_distances(x, z, on), on)
+        return derivative, self.variance
+
+    def squared_distances(self, x: Any, z: Any, on: Operations) -> Any:
+        """Squared distances (n, M) of scaled rows, never negative."""
+        r2 = x @ (-2.0 * z.T)
+        r2 += on.sum(x * x, axis=1, keepdims=True)
+        r2 += on.sum(z * z, axis=1)
+        return on.maximum(r2, 0.0)
+
+    def _scaled(self, rows: Any, points: Any, on: Operations) -> tuple[Any, Any]:
+        """Rows and points in units of the lengthscales, about the centre of the points.
+
+        Distances are computed from squares, which must not be large next to them.
+        """
+        centre = on.sum(points, axis=0) / len(points)
+        lengthscale = on.array(self.lengthscale)
+        return (rows - centre) / lengthscale, (points - centre) / lengthscale
+
+    @property
+    def parameters(self) -> Array:
+        """Logarithms of the free lengthscales."""
+        return np.log(self.lengthscale if self.ard else self.lengthscale[:1])
+
+    def with_parameters(self, parameters: Array, variance: float) -> Self:
+        """The same family with other lengthscales and variance."""
+        lengthscale = np.broadcast_to(np.exp(parameters), self.lengthscale.shape).copy()
+        return replace(self, lengthscale=lengthscale, variance=variance)
+
+    @property
+    def shown_lengthscale(self) -> float | Array:
+        """A number if it is one for all features, otherwise one per feature."""
+        return self.lengthscale if self.ard else float(self.lengthscale[0])
+
+    def parameter_names(self, features: Sequence[str]) -> list[str]:
+        """A lengthscale per feature, or one."""
+        return [f"lengthscale of {name}" for name in features] if self.ard else ["lengthscale"]
+
+    def to_metric(self, rows: Array) -> Array:
+        """Rows in units of the lengthscales."""
+        return rows / self.lengthscale
+
+    def from_metric(self, rows: Array) -> Array:
+        """Rows in units of the features."""
+        return rows * self.lengthscale
+
+    def relevance(self, points: Array) -> Array:
+        """One minus the mean correlation of points that differ in one feature alone, (D,)."""
+        found = np.empty(points.shape[1])
+        for j, lengthscale in enumerate(self.lengthscale):
+            alone = replace(self, lengthscale=np.array([lengthscale]), variance=1.0)
+            column = np.ascontiguousarray(points[:, j, None])
+            found[j] = max(0.0, 1.0 - alone.values(column, column).mean())
+        return found
+
+    def fits(self, n_features: int) -> bool:
+        """Whether there is a lengthscale for each of so many features."""
+        return len(self.lengthscale) == n_features
+
+    def described(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Family and variance as JSON, lengthscales as an array."""
+        return {"family": self.name, "variance": self.variance}, {"lengthscale": self.lengthscale}
+
+    @classmethod
+    def restored(
+        cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray], ard: bool
+    ) -> Self:
+        """The kernel of a file."""
+        lengthscale = arrays["lengthscale"]
+        variance = content["variance"]
+        valid = lengthscale.ndim == 1 and lengthscale.dtype == np.float64
+        valid = valid and bool(np.all(np.isfinite(lengthscale) & (lengthscale > 0)))
+        if not valid or type(variance) not in (int, float) or not 0 < variance < np.inf:
+            raise ValueError("unexpected parameters of the kernel")
+        return cls(lengthscale, float(variance), ard)

@@ -1,0 +1,277 @@
+"""The C regressions: what labels ask of them, their solution, and the latent posterior at any row.
+
+A row is "in" the class of one regression and "out" of all others, so a label transform is four
+numbers: target and noise variance of either case. With u1, u0 the inverse noises, r1, r0 the
+targets less their offsets, and whitened class statistics S^_c, G^_c (sums without an index),
+
+    B_c = I + u0 G^ + (u1 - u0) G^_c    b_c = u1 r1_c S^_c + u0 r0_c (S^ - S^_c)    beta_c = B_c^-1 b_c
+
+At a row with whitened kernel vector u = L^-1 k(Z, x):
+
+    mean_c = u' beta_c + mu_c        var_c = s2 - u'u + u' B_c^-1 u
+
+A training row of weight w enters regression c as the rank-one term w u_. u u' with target r, so
+Sherman-Morrison removes it. With q = u' B_c^-1 u and h = w u_. q,
+
+    mean without the row = (u' beta_c - h r) / (1 - h) + mu_c    variance = s2 - u'u + q / (1 - h)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arrays import Array, Integers
+from .kernels import Kernel
+from .linalg import cholesky, solve_rows, solve_rows_transposed
+from .statistics import ClassStatistics
+from .threads import Workers
+
+
+@dataclass(frozen=True)
+class LabelTransform:
+    """Targets and noise variances of a row in, and out of, the class of a regression.
+
+    The Dirichlet transform of the paper moves them along one curve with alpha_epsilon; the learned
+    transform chooses them freely. Only the separation of the targets matters: a common shift of
+    all targets is undone by the centring.
+
+    Attributes
+    ----------
+    target_in, target_out : float
+        y1 and y0 of the design: the latent value a row asks for.
+    noise_in, noise_out : float
+        s1 and s0: the variance of that request.
+
+    Examples
+    --------
+    >>> from dirichletgp import LabelTransform
+    >>> transform = LabelTransform.dirichlet(0.01)
+    >>> round(transform.separation, 3), round(transform.noise_in, 3), round(transform.noise_out, 3)
+    (6.579, 0.688, 4.615)
+    """
+
+    target_in: float
+    target_out: float
+    noise_in: float
+    noise_out: float
+
+    @classmethod
+    def dirichlet(cls, alpha_epsilon: float) -> "LabelTransform":
+        """The paper's: log-normals with the moments of Gamma(1 + alpha) and Gamma(alpha)."""
+        noise_in = np.log1p(1.0 / (1.0 + alpha_epsilon))
+        noise_out = np.log1p(1.0 / alpha_epsilon)
+        return cls(
+            target_in=float(np.log1p(alpha_epsilon) - noise_in / 2),
+            target_out=float(np.log(alpha_epsilon) - noise_out / 2),
+            noise_in=float(noise_in),
+            noise_out=float(noise_out),
+        )
+
+    @classmethod
+    def from_constants(
+        cls, separation: float, noise_in: float, noise_out: float
+    ) -> "LabelTransform":
+        """A free transform, with the targets placed symmetrically about zero."""
+        return cls(separation / 2, -separation / 2, noise_in, noise_out)
+
+    @property
+    def separation(self) -> float:
+        """Distance y1 - y0 between the two targets."""
+        return self.target_in - self.target_out
+
+    @property
+    def precision_in(self) -> float:
+        """u1, the inverse noise of a row in the class."""
+        return 1.0 / self.noise_in
+
+    @property
+    def precision_out(self) -> float:
+        """u0, the inverse noise of a row out of the class."""
+        return 1.0 / self.noise_out
+
+    def offsets(self, prior: Array) -> Array:
+        """Latent value mu_c far from all data: log prior, centred on the mean target.
+
+        Parameters
+        ----------
+        prior : ndarray of shape (C,)
+            Class probabilities, all positive.
+        """
+        log_prior = np.log(prior)
+        n_classes = len(prior)
+        level = (self.target_in + (n_classes - 1) * self.target_out) / n_classes
+        return np.asarray(log_prior - log_prior.mean() + level)
+
+    def residuals(self, prior: Array) -> tuple[Array, Array]:
+        """Targets without the offsets: r1 (C,) of rows in the class, r0 (C,) of rows out of it."""
+        offsets = self.offsets(prior)
+        return self.target_in - offsets, self.target_out - offsets
+
+
+def right_hand_sides(sums: Array, transform: LabelTransform, prior: Array) -> Array:
+    """b_c of all regressions, of shape (C, M), from whitened sums (C, M)."""
+    r1, r0 = transform.residuals(prior)
+    u1, u0 = transform.precision_in, transform.precision_out
+    others = sums.sum(axis=0) - sums
+    return (u1 * r1)[:, None] * sums + (u0 * r0)[:, None] * others
+
+
+def shared_matrix(total: Array, transform: LabelTransform) -> Array:
+    """I + u0 G^, the part of B_c that all classes share, from the total whitened Gram (M, M)."""
+    return plus_identity(transform.precision_out * total)
+
+
+def class_factor(
+    shared: Array, gram: Array, transform: LabelTransform, out: Array | None = None
+) -> Array:
+    """Cholesky factor of B_c = shared + (u1 - u0) G^_c, for a whitened Gram (M, M) of a class."""
+    gap = transform.precision_in - transform.precision_out
+    factor = np.multiply(gram, gap, out=out)
+    factor += shared
+    return cholesky(factor, overwrite=True)
+
+
+def plus_identity(matrix: Array, times: float = 1.0) -> Array:
+    """Add a multiple of the identity, in place."""
+    matrix.flat[:: len(matrix) + 1] += times
+    return matrix
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The whitened kernel vectors that all M-sized quantities are written in.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : ndarray of shape (M, D)
+        Inducing points, scaled like the rows.
+    factor : ndarray of shape (M, M)
+        L, the Cholesky factor of K_mm + jitter.
+    """
+
+    kernel: Kernel
+    points: Array
+    factor: Array
+
+    def vectors(self, rows: Array) -> Array:
+        """Whitened kernel vectors L^-1 k(Z, x) of scaled rows (n, D), of shape (n, M)."""
+        return solve_rows(self.factor, self.kernel.values(rows, self.points))
+
+
+def points_covariance(kernel: Kernel, points: Array, jitter: float) -> Array:
+    """K_mm + jitter, with the jitter relative to the kernel's variance."""
+    covariance = kernel.values(points, points)
+    covariance = 0.5 * (covariance + covariance.T)
+    covariance.flat[:: len(points) + 1] = kernel.variance * (1.0 + jitter)
+    return covariance
+
+
+def make_basis(kernel: Kernel, points: Array, jitter: float) -> Basis:
+    """The whitened basis; `numpy.linalg.LinAlgError` if K_mm + jitter cannot be factored."""
+    return Basis(kernel, points, cholesky(points_covariance(kernel, points, jitter)))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """C Gaussian posteriors over M whitened coefficients.
+
+    Attributes
+    ----------
+    transform : LabelTransform
+    prior : ndarray of shape (C,)
+    variance : float
+        s2, the prior variance of every latent function.
+    offsets : ndarray of shape (C,)
+        mu_c, the latent means far from all data.
+    coefficients : ndarray of shape (C, M)
+        beta_c.
+    factors : ndarray of shape (C, M, M)
+        Cholesky factors of B_c.
+    """
+
+    transform: LabelTransform
+    prior: Array
+    variance: float
+    offsets: Array
+    coefficients: Array
+    factors: Array
+
+    @classmethod
+    def from_statistics(
+        cls,
+        statistics: ClassStatistics,
+        variance: float,
+        transform: LabelTransform,
+        prior: Array,
+        workers: Workers,
+    ) -> "Posterior":
+        """Solve the C regressions whose rows are summed up in whitened statistics."""
+        b = right_hand_sides(statistics.sums, transform, prior)
+        shared = shared_matrix(statistics.grams.sum(axis=0), transform)
+        factors = np.empty_like(statistics.grams)
+
+        def solve(c: int) -> Array:
+            class_factor(shared, statistics.grams[c], transform, out=factors[c])
+            half = solve_rows(factors[c], b[c : c + 1].copy())
+            return solve_rows_transposed(factors[c], half)[0]
+
+        coefficients = np.stack(list(workers.map(solve, range(len(factors)))))
+        return cls(transform, prior, variance, transform.offsets(prior), coefficients, factors)
+
+    def latent(self, vectors: Array) -> tuple[Array, Array]:
+        """Mean and variance (n, C) of the latent functions at rows with whitened vectors (n, M)."""
+        variance = self.unexplained(vectors)[:, None] + self.explained(vectors)
+        return vectors @ self.coefficients.T + self.offsets, variance
+
+    def latent_without_row(
+        self, vectors: Array, codes: Integers, weights: Array | None
+    ) -> tuple[Array, Array]:
+        """Latent mean and variance (n, C) of training rows, each without its own contribution.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n, M)
+            Whitened kernel vectors of rows that the posterior includes.
+        codes : ndarray of shape (n,)
+            Their classes.
+        weights : ndarray of shape (n,) or None
+            Their weights in it.
+        """
+        transform = self.transform
+        r1, r0 = transform.residuals(self.prior)
+        inside = codes[:, None] == np.arange(len(self.prior))
+        precision = np.where(inside, transform.precision_in, transform.precision_out)
+        if weights is not None:
+            precision = precision * weights[:, None]
+        quadratic = self.explained(vectors)
+        h = leverage(precision, quadratic, self.variance)
+        mean = mean_without_row(vectors @ self.coefficients.T, np.where(inside, r1, r0), h)
+        variance = self.unexplained(vectors)[:, None] + quadratic / (1.0 - h)
+        return mean + self.offsets, variance
+
+    def unexplained(self, vectors: Array) -> Array:
+        """Prior variance that the points say nothing about, s2 - u'u, of shape (n,)."""
+        return np.maximum(self.variance - np.einsum("nm,nm->n", vectors, vectors), 0.0)
+
+    def explained(self, vectors: Array) -> Array:
+        """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""
+        quadratic = np.empty((len(vectors), len(self.factors)))
+        for c, factor in enumerate(self.factors):
+            half = solve_rows(factor, vectors.copy())
+            quadratic[:, c] = np.einsum("nm,nm->n", half, half)
+        return quadratic
+
+
+def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array:
+    """H = w u q of each row in each regression, for precisions w u and forms q of shape (n, C).
+
+    Exactly, h <= w u s2 / (1 + w u s2) < 1; rounding must not push it past.
+    """
+    limit = precision * prior_variance
+    return np.minimum(precision * quadratic, limit / (1.0 + limit))
+
+
+def mean_without_row(mean: Array, target: Array, h: Array) -> Array:
+    """U' beta_c without the row itself; means, targets and leverages of shape (n, C)."""
+    return (mean - h * target) / (1.0 - h)

@@ -1,0 +1,224 @@
+"""One door for rows: what training asks of them, and who answers for which kind.
+
+    choose_rows  ->  RowSource: rows as a user gives them; read once for a `Summary`
+    labelled     ->  LabelledRows: all of them, coded and scaled; class statistics in a basis
+    bound_rows   ->  BoundRows: those that an evaluation of the bound is of; two passes over them
+
+Rows in memory, rows read chunk by chunk (files, tables, iterables, memory maps), rows on a Dask
+cluster and rows on another device are one file each, and one line of `_KINDS`.
+"""
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from ..core.arrays import AnyArray, Array
+from ..core.kernels import Kernel, KernelGradient
+from ..core.regressions import Basis
+from ..core.statistics import BoundStatistics, ClassStatistics, RowDerivatives
+from ..core.threads import Workers
+from .in_memory import Chunk, Encoder, InMemoryRows, Summary
+from .weights import sample_weights
+
+FLOATS = [np.float64, np.float32]
+"""What rows are converted to, if they are neither."""
+
+# A sample has as many rows as training can use, fewer if they are very wide.
+_SAMPLE_ROWS, _SAMPLE_BYTES = 100_000, 2e8
+
+
+class SampleSize(NamedTuple):
+    """How many rows a sample should have.
+
+    Attributes
+    ----------
+    fewest : int
+        What training needs in any case.
+    wanted : int
+        What the user wants the kernel to be learned from.
+    """
+
+    fewest: int
+    wanted: int
+
+    def rows(self, n_features: int) -> int:
+        """As many as there can be, and as many as are wanted."""
+        return max(self.wanted, self.rows_to_fetch(n_features))
+
+    def rows_to_fetch(self, n_features: int) -> int:
+        """The same where all others stay where they are and can be learned from there."""
+        return max(self.fewest, int(min(_SAMPLE_ROWS, _SAMPLE_BYTES / (16 * n_features))))
+
+
+class PassObserver(Protocol):
+    """Who is told how far a pass over all rows has come, and may know the beginning of it."""
+
+    def resumed(self) -> tuple[ClassStatistics, int] | None:
+        """The statistics of the first rows, and how many these are, of a pass that was stopped."""
+
+    def begin(self, done: int, total: int) -> None:
+        """A pass over `total` rows begins."""
+
+    def advance(self, statistics: ClassStatistics, done: int) -> None:
+        """The statistics of the first `done` rows are these."""
+
+
+class BoundRows(Protocol):
+    """The rows that an evaluation of the bound is of."""
+
+    @property
+    def class_weights(self) -> Array:
+        """Sum of the weights of each class, of shape (C,)."""
+
+    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
+        """The first pass over the rows."""
+
+    def pull_back(
+        self, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
+    ) -> KernelGradient:
+        """The second pass over the rows."""
+
+
+class LabelledRows(Protocol):
+    """All rows, coded and scaled."""
+
+    def class_statistics(
+        self, basis: Basis, workers: Workers, observer: PassObserver
+    ) -> ClassStatistics:
+        """Sums of the whitened vectors of all rows."""
+
+    def bound_rows(self, sample: InMemoryRows, wanted: int) -> BoundRows:
+        """Where to evaluate the bound for a sample; with more rows `wanted` it may be all rows."""
+
+
+class RowSource(Protocol):
+    """Rows as a user gives them.
+
+    Attributes
+    ----------
+    feature_names : list of str or None
+    """
+
+    feature_names: list[str] | None
+
+    def summary(self, size: SampleSize, seed: int) -> Summary:
+        """Classes, their weights, and a sample: of rows in memory all of them."""
+
+    def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> LabelledRows:
+        """All rows, given what the summary says of them and its sample, encoded."""
+
+
+class Given(NamedTuple):
+    """The arguments of `fit`; `in_pieces` asks for passes that can be taken up again."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    columns: Any = None
+    in_pieces: bool = False
+    estimator: str = "DirichletGPClassifier"
+
+
+def choose_rows(given: Given) -> RowSource:
+    """The source that arguments of `fit` describe."""
+    for takes, module, name in _KINDS:
+        if takes(given):
+            return import_module(f".{module}", __package__).__dict__[name](given)
+    raise AssertionError("the last kind takes everything")
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array or dataframe."""
+    return _library(X) in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether X is a PyTorch tensor; in host memory it is also an array, without the extra."""
+    if _library(X) != "torch" or not hasattr(X, "device"):
+        return False
+    return find_spec("array_api_compat") is not None or X.device.type != "cpu"
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]
+
+
+def _is_table(given: Given) -> bool:
+    X = given.X
+    several = isinstance(X, list | tuple) and len(X) > 0
+    paths = several and all(isinstance(x, str | os.PathLike) for x in X)
+    return paths or isinstance(X, str | os.PathLike) or _library(X) == "pyarrow"
+
+
+def _is_blocks(given: Given) -> bool:
+    X = given.X
+    if given.y is not None or given.sample_weight is not None or is_dask(X):
+        return False
+    if isinstance(X, list | tuple):
+        return len(X) > 0 and all(isinstance(b, tuple) and len(b) in (2, 3) for b in X)
+    return hasattr(X, "__iter__") and not hasattr(X, "shape") and not hasattr(X, "__array__")
+
+
+class ArrayRows:
+    """Arrays as scikit-learn knows them, checked by it.
+
+    Attributes
+    ----------
+    chunk : Chunk
+        The rows of positive weight.
+    feature_names : list of str or None
+    """
+
+    def __init__(self, given: Given):
+        if given.columns is not None:
+            raise ValueError(
+                "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+            )
+        X, labels, self.feature_names = checked_arrays(given.X, given.y, given.estimator)
+        weights = None
+        if given.sample_weight is not None:
+            weights = sample_weights(given.sample_weight, len(X))
+        self.chunk = Chunk(X, labels, weights).of_positive_weight()
+
+    def summary(self, size: SampleSize, seed: int) -> Summary:
+        """All rows are the sample."""
+        labels, codes = np.unique(self.chunk.labels, return_inverse=True)
+        weights = np.bincount(codes, self.chunk.weights).astype(np.float64)
+        totals = dict(zip(labels.tolist(), weights.tolist(), strict=True))
+        return Summary(len(codes), totals, self.chunk, np.zeros(0))
+
+    def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> InMemoryRows:
+        """The sample, which is all rows."""
+        return sample
+
+
+def checked_arrays(
+    X: ArrayLike, y: ArrayLike, estimator: str
+) -> tuple[AnyArray, AnyArray, list[str] | None]:
+    """Rows (n, D), labels (n,) and names of features, as scikit-learn checks them.
+
+    It notes what it finds on an estimator. That is one made for the purpose, of the same name, so
+    that a fit which fails leaves the real one as it was.
+    """
+    noted: Any = type(estimator, (ClassifierMixin, BaseEstimator), {})()
+    rows, labels = validate_data(noted, X, y, dtype=FLOATS)
+    names = getattr(noted, "feature_names_in_", None)
+    return rows, labels, None if names is None else names.tolist()
+
+
+_KINDS: list[tuple[Callable[[Given], bool], str, str]] = [
+    (_is_table, "files", "table_rows"),
+    (lambda given: is_dask(given.X), "on_dask", "DaskRows"),
+    (lambda given: is_tensor(given.X), "on_device", "TensorRows"),
+    (lambda given: isinstance(given.X, np.memmap), "sources", "memory_map_rows"),
+    (_is_blocks, "sources", "block_rows"),
+    (lambda given: given.in_pieces, "sources", "array_rows_in_pieces"),
+    (lambda given: True, "door", "ArrayRows"),
+]

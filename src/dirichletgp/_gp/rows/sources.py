@@ -1,0 +1,115 @@
+"""Readers of arrays, memory maps and blocks, a chunk at a time."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from ..core.arrays import AnyArray
+from .chunks import ChunkedSource, checked_finite, chunk_rows
+from .door import FLOATS, checked_arrays
+from .in_memory import Chunk
+from .weights import sample_weights
+
+if TYPE_CHECKING:
+    from .door import Given
+
+
+class ArrayReader:
+    """Rows of arrays or memory maps X (n, D) and y (n,)."""
+
+    def __init__(
+        self, X: AnyArray, y: Any, sample_weight: Any, feature_names: list[str] | None = None
+    ):
+        if X.ndim != 2:
+            raise ValueError(f"X has {X.ndim} dimensions; pass an array of shape (n, n_features).")
+        if y is None:
+            raise ValueError(
+                "DirichletGPClassifier requires y to be passed, but the target y is None."
+            )
+        self.X = X
+        self.labels = column_or_1d(y)
+        if len(self.labels) != len(X):
+            raise ValueError(
+                f"X has {len(X)} rows, but y has {len(self.labels)} labels; pass one label per row."
+            )
+        self.weights = sample_weights(sample_weight, len(X))
+        self.feature_names = feature_names
+
+    def blocks(self) -> Iterator[Chunk]:
+        """Slices of the arrays."""
+        size = chunk_rows(self.X.shape[1])
+        kind = np.float32 if self.X.dtype == np.float32 else np.float64
+        whole = Chunk(self.X, self.labels, self.weights)
+        for start in range(0, len(self.X), size):
+            part = whole.part(slice(start, start + size))
+            # A copy, so that pages of a memory map are not held, and cannot change.
+            rows = checked_finite(np.array(part.X, dtype=kind), self.feature_names)
+            yield part._replace(X=rows)
+
+
+class BlockReader:
+    """Rows of an iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time."""
+
+    def __init__(self, iterable: Iterable[Any]):
+        if iter(iterable) is iterable:
+            raise TypeError(
+                f"X is a {type(iterable).__name__}, which can be read once only; rows are read "
+                "twice. Pass a list of (X, y) blocks, or an object whose __iter__ starts from the "
+                "first block every time."
+            )
+        self.iterable = iterable
+        first = next(iter(iterable), None)
+        if first is None:
+            raise ValueError(
+                "X has no blocks; pass an iterable of (X, y) blocks with at least one row."
+            )
+        names = list(getattr(first[0], "columns", []))
+        texts = all(isinstance(name, str) for name in names)
+        self.feature_names = names if names and texts else None
+
+    def blocks(self) -> Iterator[Chunk]:
+        """The blocks."""
+        for i, block in enumerate(self.iterable):
+            if not isinstance(block, tuple | list) or len(block) not in (2, 3):
+                raise TypeError(
+                    f"block {i} is a {type(block).__name__}; "
+                    "pass tuples (X, y) or (X, y, sample_weight)."
+                )
+            X = check_array(block[0], dtype=FLOATS, input_name=f"X of block {i}")
+            labels = column_or_1d(block[1])
+            if len(labels) != len(X):
+                raise ValueError(
+                    f"block {i} has {len(X)} rows, but {len(labels)} labels; "
+                    "pass one label per row."
+                )
+            weights = block[2] if len(block) == 3 else None
+            yield Chunk(X, labels, sample_weights(weights, len(X), part=True))
+
+
+def memory_map_rows(given: "Given") -> ChunkedSource:
+    """Rows of a memory map, of which a chunk at a time is read."""
+    _refuse_columns(given)
+    return ChunkedSource(ArrayReader(given.X, given.y, given.sample_weight))
+
+
+def block_rows(given: "Given") -> ChunkedSource:
+    """Rows of an iterable of blocks."""
+    _refuse_columns(given)
+    return ChunkedSource(BlockReader(given.X))
+
+
+def array_rows_in_pieces(given: "Given") -> ChunkedSource:
+    """Rows of arrays, passed over chunk by chunk."""
+    _refuse_columns(given)
+    X, labels, names = checked_arrays(given.X, given.y, given.estimator)
+    return ChunkedSource(ArrayReader(X, labels, given.sample_weight, names))
+
+
+def _refuse_columns(given: "Given") -> None:
+    if given.columns is not None:
+        raise ValueError(
+            "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+        )

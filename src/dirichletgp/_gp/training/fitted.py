@@ -1,0 +1,211 @@
+"""What a fit leaves behind: one frozen value, M-sized, with no rows inside but a stream's first."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..core.arrays import AnyArray, Array, Integers
+from ..core.bound import collapsed_bound
+from ..core.kernels import Kernel
+from ..core.linalg import symmetrise
+from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
+from ..core.statistics import ClassStatistics
+from ..core.threads import Workers
+from ..rows.in_memory import Encoder
+
+
+@dataclass(frozen=True)
+class Model:
+    """Basis, class statistics, label transform and prior; the posterior follows from them.
+
+    Attributes
+    ----------
+    basis : Basis
+        Kernel, scaled inducing points, and the factor that whitens kernel vectors.
+    jitter : float
+        Relative to the kernel's variance.
+    statistics : ClassStatistics
+        Of vectors in the basis.
+    transform : LabelTransform
+    prior : ndarray of shape (C,)
+    alpha_epsilon : float
+        Constant of the Dirichlet transform that the bound belongs to.
+    solved : Posterior or None
+        The solved regressions, where they are known already.
+    """
+
+    basis: Basis
+    jitter: float
+    statistics: ClassStatistics
+    transform: LabelTransform
+    prior: Array
+    alpha_epsilon: float
+    solved: Posterior | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the basis."""
+        return self.basis.kernel
+
+    @property
+    def points(self) -> Array:
+        """The scaled inducing points of the basis, of shape (M, D)."""
+        return self.basis.points
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The solved regressions."""
+        return self.solved or self.solve(self.transform)
+
+    def prepared(self, n_jobs: int | None) -> Posterior:
+        """The posterior, solved by several threads if it was not yet."""
+        if self.solved is None and "posterior" not in vars(self):
+            vars(self)["posterior"] = self.solve(self.transform, n_jobs)
+        return self.posterior
+
+    @cached_property
+    def bound(self) -> float:
+        """The collapsed bound under the Dirichlet transform: others are densities of other targets."""
+        solved = self.solve(LabelTransform.dirichlet(self.alpha_epsilon))
+        return collapsed_bound(self.statistics, solved)
+
+    def solve(self, transform: LabelTransform, n_jobs: int | None = 1) -> Posterior:
+        """The regressions for a transform, solved."""
+        with Workers(n_jobs) as workers:
+            return Posterior.from_statistics(
+                self.statistics, self.kernel.variance, transform, self.prior, workers
+            )
+
+    def with_rows(self, statistics: ClassStatistics, prior: Array) -> "Model":
+        """The model of other rows; its posterior is solved when it is asked for."""
+        return replace(self, statistics=statistics, prior=prior, solved=None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what can be derived, with symmetric matrices as their lower triangles."""
+        basis, statistics = self.basis, self.statistics
+        packed = statistics.counts, statistics.sums, packed_grams(statistics.grams)
+        return {
+            "basis": (basis.kernel, basis.points),
+            "jitter": self.jitter,
+            "statistics": packed,
+            "transform": self.transform,
+            "prior": self.prior,
+            "alpha_epsilon": self.alpha_epsilon,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        counts, sums, packed = state["statistics"]
+        statistics = ClassStatistics(counts, sums, unpacked_grams(packed, sums.shape[1]))
+        kernel, points = state["basis"]
+        basis = make_basis(kernel, points, state["jitter"])
+        vars(self).update(state, statistics=statistics, basis=basis, solved=None)
+
+
+def packed_grams(grams: Array) -> Array:
+    """The lower triangles (C, M (M + 1) / 2) of symmetric matrices (C, M, M)."""
+    return np.asarray(grams[:, *np.tril_indices(grams.shape[1])])
+
+
+def unpacked_grams(packed: Array, n_points: int) -> Array:
+    """The symmetric matrices (C, M, M) with given lower triangles (C, M (M + 1) / 2)."""
+    grams = np.zeros((len(packed), n_points, n_points))
+    grams[:, *np.tril_indices(n_points)] = packed
+    for gram in grams:
+        symmetrise(gram)
+    return grams
+
+
+@dataclass(frozen=True)
+class Features:
+    """What the columns of X are: how many, and their names if they have some."""
+
+    number: int
+    names: list[str] | None
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The first rows of a stream, kept as they came until everything is learned.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, n_features)
+    codes : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+        Sample weights, without the class weights.
+    trained_at : int
+        Number of rows when the model was last trained; 0 before that.
+    """
+
+    X: AnyArray
+    codes: Integers
+    weights: Array
+    trained_at: int = 0
+
+    def plus(self, X: AnyArray, codes: Integers, weights: Array | None) -> "FirstRows":
+        """With more rows."""
+        more = np.ones(len(X)) if weights is None else weights
+        return replace(
+            self,
+            X=np.concatenate([self.X, X]),
+            codes=np.concatenate([self.codes, codes]),
+            weights=np.concatenate([self.weights, more]),
+        )
+
+    def times(self, factor: float) -> "FirstRows":
+        """With the weight of every row multiplied."""
+        return replace(self, weights=factor * self.weights)
+
+    def recoded(self, places: Integers) -> "FirstRows":
+        """With class k called places[k]."""
+        return replace(self, codes=places[self.codes])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A stream whose rows are all of one class so far: nothing could be learned yet."""
+
+    classes: AnyArray
+    features: Features
+    first_rows: FirstRows
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Everything that a fit of `DirichletGPClassifier` leaves behind.
+
+    Attributes
+    ----------
+    encoder : Encoder
+        Classes, class weights and scaler: how rows become what the model sees.
+    features : Features
+    model : Model
+    n_iter : int
+        Evaluations of the bound that training took.
+    history : list of dict
+        The stages of the fit.
+    first_rows : FirstRows or None
+        Of a stream that may still learn everything anew.
+    """
+
+    encoder: Encoder
+    features: Features
+    model: Model
+    n_iter: int
+    history: list[dict[str, Any]]
+    first_rows: FirstRows | None = None
+
+    @property
+    def classes(self) -> AnyArray:
+        """Labels of the classes, of shape (C,)."""
+        return self.encoder.classes
+
+    @property
+    def inducing_points(self) -> Array:
+        """Inducing points in the units of X, where the scaler can be inverted."""
+        return self.encoder.unscaled(self.model.points)

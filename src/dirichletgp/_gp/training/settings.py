@@ -1,0 +1,202 @@
+"""Parameters of the estimators, checked: errors say what was got and what to do."""
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.kernels import KERNELS, Kernel
+from ..rows.scaling import scaling_function
+from ..rows.weights import as_numbers
+
+Default = TypeVar("Default")
+AnySettings = TypeVar("AnySettings", bound="KernelSettings")
+
+INDUCING = ("kmeans", "rpcholesky", "random")
+LABEL_TRANSFORMS = ("learned", "dirichlet")
+ALPHA_RULES = ("auto", "training")
+_DEFAULT_POINTS = 1_000
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """What training needs to know of the parameters that all estimators have."""
+
+    kernel: type[Kernel]
+    ard: bool
+    lengthscale: float | Array | None
+    variance: float | None
+    n_inducing: int
+    inducing: str | Array
+    optimize_inducing: bool
+    max_iter: int
+    n_subsample: int | None
+
+
+@dataclass(frozen=True)
+class DirichletSettings(KernelSettings):
+    """What training needs to know of the parameters of `DirichletGPClassifier`."""
+
+    label_transform: str
+    alpha_epsilon: float | str
+
+
+def check_kernel_settings(estimator: Any, n_features: int, default_points: int) -> KernelSettings:
+    """The parameters that all estimators have, for `n_features` scaled features."""
+    variance = estimator.variance
+    return KernelSettings(
+        kernel=KERNELS[choice("kernel", estimator.kernel, tuple(KERNELS))],
+        ard=bool(estimator.ard),
+        lengthscale=_lengthscale(estimator.lengthscale, n_features, estimator.ard),
+        variance=None if variance is None else positive("variance", variance),
+        n_inducing=_count_or("n_inducing", estimator.n_inducing, default_points),
+        inducing=_inducing(estimator.inducing),
+        optimize_inducing=bool(estimator.optimize_inducing),
+        max_iter=count("max_iter", estimator.max_iter, smallest=0),
+        n_subsample=rows_to_learn_from(estimator),
+    )
+
+
+def check_settings(estimator: Any, n_features: int, n_classes: int) -> DirichletSettings:
+    """The parameters of a `DirichletGPClassifier`, for `n_features` scaled features."""
+    shared = check_kernel_settings(estimator, n_features, default_points(n_classes))
+    return DirichletSettings(
+        **vars(shared),
+        label_transform=choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
+        alpha_epsilon=_alpha(estimator.alpha_epsilon),
+    )
+
+
+def with_scaled_points(settings: AnySettings, scaler: Any, n_features: int) -> AnySettings:
+    """Settings whose inducing points, if given in the units of X, are scaled, each once."""
+    points = settings.inducing
+    if isinstance(points, str):
+        return settings
+    if points.shape[1] != n_features:
+        raise ValueError(
+            f"inducing has {points.shape[1]} columns, but X has {n_features}; "
+            "pass points in the units of X."
+        )
+    return replace(settings, inducing=np.unique(scaling_function(scaler)(points), axis=0))
+
+
+def default_points(n_classes: int) -> int:
+    """How many inducing points by default: fewer when C Grams and factors would take over 1 GB."""
+    return min(_DEFAULT_POINTS, int(np.sqrt(1e9 / (16 * n_classes))))
+
+
+def points_wanted(estimator: Any, default: int) -> int:
+    """How many inducing points an estimator is to have."""
+    inducing = _inducing(estimator.inducing)
+    if not isinstance(inducing, str):
+        return len(inducing)
+    return _count_or("n_inducing", estimator.n_inducing, default)
+
+
+def rows_to_learn_from(estimator: Any) -> int | None:
+    """The `n_subsample` of an estimator, checked."""
+    return _count_or("n_subsample", estimator.n_subsample, None)
+
+
+def _count_or(name: str, value: Any, default: Default) -> int | Default:
+    return default if value is None else count(name, value, smallest=1)
+
+
+def count(name: str, value: Any, smallest: int) -> int:
+    """An integer argument that must not be smaller than `smallest`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < smallest:
+        raise ValueError(f"{name}={value!r} is not valid; pass an integer of at least {smallest}.")
+    return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number above zero."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name}={value!r} is not valid; pass a finite number greater than 0.")
+    return float(value)
+
+
+def positive_numbers(name: str, values: Any) -> Array:
+    """One or more finite numbers above zero."""
+    given = as_numbers(values)
+    if given.ndim != 1 or len(given) == 0 or not np.all((given > 0) & np.isfinite(given)):
+        raise ValueError(
+            f"{name}={values!r} is not valid; pass a list of finite numbers greater than 0."
+        )
+    return given
+
+
+def fraction(name: str, value: Any) -> float:
+    """A number strictly between zero and one."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < 1:
+        raise ValueError(
+            f"{name}={value!r} is not valid; pass a number between 0 and 1, such as 0.95."
+        )
+    return float(value)
+
+
+def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name}={value!r} is not known; pass one of {options}.")
+    return value
+
+
+def class_prior(prior: Any, class_weights: Array) -> Array:
+    """Class probabilities (C,) from the `class_prior` argument and the weight of each class.
+
+    A class without rows counts as half the lightest row or class there is: its logarithm must be
+    finite.
+    """
+    n_classes = len(class_weights)
+    if isinstance(prior, str):
+        if prior == "uniform":
+            return np.full(n_classes, 1.0 / n_classes)
+        if prior == "empirical":
+            floor = 0.5 * min(1.0, class_weights[class_weights > 0].min(initial=1.0))
+            weights = np.maximum(class_weights, floor)
+            return np.asarray(weights / weights.sum())
+    else:
+        given = as_numbers(prior)
+        valid = given.shape == (n_classes,) and np.all((given > 0) & np.isfinite(given))
+        if valid:
+            return np.asarray(given / given.sum())
+    raise ValueError(
+        f"class_prior={prior!r} is not valid; pass 'empirical', 'uniform', or {n_classes} positive "
+        "numbers, one per class in the order of classes_."
+    )
+
+
+def _alpha(value: Any) -> float | str:
+    if isinstance(value, str):
+        return choice("alpha_epsilon", value, ALPHA_RULES)
+    return positive("alpha_epsilon", value)
+
+
+def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None:
+    if value is None or isinstance(value, Real):
+        return None if value is None else positive("lengthscale", value)
+    given = as_numbers(value)
+    valid = given.shape == (n_features,) and np.all((given > 0) & np.isfinite(given))
+    if not ard or not valid:
+        raise ValueError(
+            f"lengthscale={value!r} is not valid; pass None, a positive number, or (with ard=True) "
+            f"{n_features} positive numbers, one per scaled feature."
+        )
+    return given
+
+
+def _inducing(value: Any) -> str | Array:
+    if isinstance(value, str):
+        return choice("inducing", value, INDUCING)
+    points = as_numbers(value)
+    if points.ndim != 2 or len(points) == 0 or not np.all(np.isfinite(points)):
+        raise ValueError(
+            f"inducing is an array of shape {points.shape}; pass one of {INDUCING}, or a finite "
+            "array with one inducing point per row and the columns of X."
+        )
+    return points

@@ -1,0 +1,93 @@
+"""What the rivals of `DirichletGPClassifier` share: checked rows, scaling, predictions in blocks."""
+
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._gp.core.arrays import AnyArray, Array
+from .._gp.core.kernels import Kernel
+from .._gp.rows.door import FLOATS, ArrayRows
+from .._gp.rows.door import Given, SampleSize
+from .._gp.rows.in_memory import Encoder, InMemoryRows
+from .._gp.rows.scaling import of_scaled_blocks
+
+
+class Prepared(NamedTuple):
+    """Training rows, coded and scaled, how they became so, and the names of their features."""
+
+    rows: InMemoryRows
+    encoder: Encoder
+    feature_names: list[str] | None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return int(self.rows.X.shape[1])
+
+    @property
+    def n_scaled_features(self) -> int:
+        """Number of columns after scaling."""
+        return int(self.rows.take(np.arange(1)).X.shape[1])
+
+
+class RivalClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier with `scaler`, `n_jobs` and, if it wants, `class_weight`."""
+
+    scaler: Any
+    n_jobs: int | None
+    classes_: AnyArray
+    scaler_: Any
+    inducing_points_: Array
+    n_features_in_: int
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Class probabilities (n, n_classes) of rows (n, n_features)."""
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: ArrayLike) -> Array:
+        """Logarithms of the class probabilities, of shape (n, n_classes)."""
+        with np.errstate(divide="ignore"):  # the logarithm of a clipped zero is -inf, as it should
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """The likeliest class of each row, of shape (n,)."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState) -> Prepared:
+        """Training rows, checked; nothing of the estimator changes."""
+        source = ArrayRows(Given(X, y, sample_weight, estimator=type(self).__name__))
+        summary = source.summary(SampleSize(0, 0), 0)
+        encoder = Encoder.learned(summary.classes, summary.class_totals, summary.sample, self, rng)
+        return Prepared(encoder.rows(summary.sample), encoder, source.feature_names)
+
+    def _remember(self, prepared: Prepared, points: Array) -> None:
+        """Set what is known of rows and scaled inducing points after a fit."""
+        self.classes_ = prepared.encoder.classes
+        self.scaler_ = prepared.encoder.scaler
+        self.n_features_in_ = prepared.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if prepared.feature_names is not None:
+            self.feature_names_in_ = np.array(prepared.feature_names, dtype=object)
+        self.inducing_points_ = prepared.encoder.unscaled(points)
+
+    def _remember_kernel(self, kernel: Kernel) -> None:
+        self.lengthscale_ = kernel.shown_lengthscale
+        self.variance_ = kernel.variance
+
+    def _new_rows(self, X: ArrayLike) -> AnyArray:
+        """Rows to predict, checked."""
+        check_is_fitted(self)
+        rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOATS)
+        return rows
+
+    def _of_blocks(self, rows: AnyArray, function: Callable[[Array, slice], Array]) -> Array:
+        """A function of scaled rows, block by block in threads; results are stacked."""
+        n_points = len(self.inducing_points_)
+        return of_scaled_blocks(function, rows, self.scaler_, n_points, self.n_jobs)

@@ -5,6 +5,7 @@ import io
 import json
 import socket
 import threading
+import time
 import warnings
 import zipfile
 from dataclasses import replace
@@ -13,14 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from dirichletgp.datasets import (
-    DatasetError,
-    _catalogue,
-    _download,
-    _load,
-    dataset_names,
-    load_dataset,
-)
+from dirichletgp.datasets import DatasetError, catalogue, dataset_names, load_dataset
 from dirichletgp.datasets.catalogue import CATALOGUE, Entry
 from dirichletgp.datasets.download import download
 from dirichletgp.datasets.fingerprint import canonical_order, fingerprint
@@ -68,11 +62,11 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(_download.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
     monkeypatch.delenv("DIRICHLETGP_DATA", raising=False)
     running = Server()
     entry = Entry("tiny", 2, 8, 2, 2, 3, 0.01, running.url, "rows.csv", class_counts=(5, 5))
-    monkeypatch.setitem(_load.CATALOGUE, "tiny", entry)
+    monkeypatch.setitem(CATALOGUE, "tiny", entry)
     yield running
     running.http.shutdown()
     running.http.server_close()
@@ -145,7 +139,7 @@ def test_no_server_is_a_clear_error(server, tmp_path, monkeypatch):
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/file.zip"
     entry = Entry("tiny", 2, 8, 2, 2, 3, 0.01, url, "rows.csv")
-    monkeypatch.setitem(_load.CATALOGUE, "tiny", entry)
+    monkeypatch.setitem(CATALOGUE, "tiny", entry)
     with pytest.raises(DatasetError, match="check the network"):
         load_tiny(tmp_path)
     assert files(tmp_path) == []
@@ -251,7 +245,7 @@ def written_like_the_source(entry, X, y):
 
 @pytest.mark.parametrize("name", dataset_names())
 def test_the_formats_of_all_nine_sources_are_read(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(_catalogue, "_FINGERPRINTS", {})  # the rows are made up
+    monkeypatch.setattr(catalogue, "_FINGERPRINTS", {})  # the rows are made up
     n_classes = 7 if name == "coverbin" else CATALOGUE[name].n_classes
     entry = replace(CATALOGUE[name], n_train=60, n_test=20, class_counts=(), n_classes=n_classes)
     rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.scores import LOG_OF_ZERO
+from ..metrics.scores import log_likelihood_of_rows
 from .numbers import Metric
 
 Array = NDArray[np.float64]
@@ -98,9 +98,7 @@ def expected_error_if_calibrated(prob: Array, rng: np.random.Generator) -> Array
 def _per_row_scores(prob: Array, codes: Integers) -> Array:
     """Correctness, negative log-likelihood and Brier score of each row, of shape (n, 3)."""
     own = prob[np.arange(len(codes)), codes]
-    loss = np.full(len(own), -LOG_OF_ZERO)
-    np.log(own, out=loss, where=own > 0)
-    loss[own > 0] *= -1.0
+    loss = -log_likelihood_of_rows(prob, codes)
     brier = np.square(prob).sum(axis=1) - 2.0 * own + 1.0
     return np.column_stack([prob.argmax(axis=1) == codes, loss, brier])
 

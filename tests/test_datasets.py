@@ -14,11 +14,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from dirichletgp.datasets import DatasetError, catalogue, dataset_names, load_dataset
+from dirichletgp.datasets import DatasetError, dataset_names, load_dataset
 from dirichletgp.datasets.catalogue import CATALOGUE, Entry
+from dirichletgp.datasets.checksum import canonical_order, rows_checksum
 from dirichletgp.datasets.download import download
-from dirichletgp.datasets.fingerprint import canonical_order, fingerprint
-from dirichletgp.datasets.parsing import parse
+from dirichletgp.datasets.parsing import parse_source
 
 ROWS = "".join(f"{i},{i * 0.5},{i % 2}\n" for i in range(10))
 
@@ -34,7 +34,8 @@ class Server:
     """A local HTTP server that answers with the behaviours it is given, the last one for ever."""
 
     def __init__(self):
-        self.behaviours, self.requests = [], 0
+        self.behaviours = []
+        self.requests = 0
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -57,7 +58,8 @@ class Server:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}/file.zip"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        # Looks every 10 ms whether it is to end.
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
 
 @pytest.fixture
@@ -179,15 +181,11 @@ def test_the_folder_comes_before_the_cache_and_complete_before_partial(server, t
     folder.mkdir()
     np.savez(folder / "tiny_partial.npz", X=np.ones((5, 2)), y=np.arange(5) % 2)
     partial = load_dataset("tiny", folder, cache=tmp_path)
-    assert (partial.label, partial.partial, partial.n_train, partial.n_test) == (
-        "tiny (partial)",
-        True,
-        4,
-        1,
-    )
-    assert not load_dataset(
-        "tiny", folder, cache=tmp_path, allow_partial=False, progress=False
-    ).partial
+    assert partial.label == "tiny (partial)"
+    assert partial.partial
+    assert (partial.n_train, partial.n_test) == (4, 1)
+    options = {"cache": tmp_path, "allow_partial": False, "progress": False}
+    assert not load_dataset("tiny", folder, **options).partial
     np.savez(folder / "tiny.npz", X=np.zeros((10, 2)), y=np.arange(10) % 2)
     assert load_dataset("tiny", folder, cache=tmp_path).X.sum() == 0
 
@@ -218,13 +216,17 @@ def test_an_unknown_name_is_told_the_known_ones():
 
 def test_checksum_and_canonical_order_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    X = rng.normal(size=(50, 3))
+    y = rng.integers(0, 2, 50)
     shuffle = rng.permutation(50)
-    assert fingerprint(X, y) == fingerprint(X[shuffle], y[shuffle])
-    first, second = canonical_order(X, y), canonical_order(X[shuffle], y[shuffle])
+    checksum = rows_checksum(X, y)
+    assert rows_checksum(X[shuffle], y[shuffle]) == checksum
+    first = canonical_order(X, y)
+    second = canonical_order(X[shuffle], y[shuffle])
     np.testing.assert_array_equal(X[first], X[shuffle][second])
+    assert rows_checksum(X, 1 - y) != checksum
     X[7, 1] += 1e-3
-    assert fingerprint(X, y) != fingerprint(X[shuffle], 1 - y[shuffle])
+    assert rows_checksum(X, y) != checksum
 
 
 def written_like_the_source(entry, X, y):
@@ -244,12 +246,12 @@ def written_like_the_source(entry, X, y):
 
 
 @pytest.mark.parametrize("name", dataset_names())
-def test_the_formats_of_all_nine_sources_are_read(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(catalogue, "_FINGERPRINTS", {})  # the rows are made up
+def test_the_formats_of_all_nine_sources_are_read(tmp_path, name):
     n_classes = 7 if name == "coverbin" else CATALOGUE[name].n_classes
-    entry = replace(CATALOGUE[name], n_train=60, n_test=20, class_counts=(), n_classes=n_classes)
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(80, entry.n_features)).round(4), np.sort(np.arange(80) % n_classes)
+    made_up = {"n_train": 60, "n_test": 20, "class_counts": (), "checksum": ""}
+    entry = replace(CATALOGUE[name], n_classes=n_classes, **made_up)
+    X = np.random.default_rng(0).normal(size=(80, entry.n_features)).round(4)
+    y = np.sort(np.arange(80) % n_classes)
     if name == "mocap":
         X[3, 5] = np.nan
     content = written_like_the_source(entry, X, y)
@@ -258,12 +260,11 @@ def test_the_formats_of_all_nine_sources_are_read(tmp_path, monkeypatch, name):
     if entry.member.endswith(".gz"):
         content = gzip.compress(content.encode())
     path = tmp_path / "source"
-    path.write_bytes(
-        zipped(content, f"inside/{entry.member}")
-        if entry.url.endswith(".zip")
-        else content.encode()
-    )
-    X_found, y_found = parse(entry, path)
+    if entry.url.endswith(".zip"):
+        path.write_bytes(zipped(content, f"inside/{entry.member}"))
+    else:
+        path.write_text(content)
+    X_found, y_found = parse_source(entry, path)
     np.testing.assert_allclose(X_found, X)
     np.testing.assert_array_equal(y_found, y)
 
@@ -276,7 +277,7 @@ def test_the_files_beside_the_repository_are_the_datasets(real_data, name):
     codes = np.unique(y, return_inverse=True)[1]
     assert X.shape[1] == entry.n_features
     if complete:
-        assert fingerprint(X, codes) == entry.fingerprint
+        assert rows_checksum(X, codes) == entry.checksum
         assert tuple(np.bincount(codes)) == entry.class_counts
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets import DatasetError, dataset_names, load_dataset
-from ..datasets.fingerprint import canonical_order, fingerprint
+from ..datasets.checksum import canonical_order, rows_checksum
 from .methods import METHODS
 from .store import Store
 
@@ -217,7 +217,7 @@ class Plan:
             settings={
                 "dataset": bunch.name,
                 "partial": bunch.partial,
-                "rows": fingerprint(bunch.X, bunch.y)[:16],
+                "rows": rows_checksum(bunch.X, bunch.y)[:16],
                 "n_train": n_train,
                 "n_test": n_test,
             },

@@ -1,4 +1,4 @@
-"""A checksum of the rows of a table that does not depend on their order, and an order that does not depend on it.
+"""A checksum of rows that does not depend on their order, and an order that depends on them alone.
 
 The same dataset comes in different row orders from different sources. Each row gets a 64-bit
 number; the sorted numbers make the checksum, and sorting by them makes splits the same whatever the
@@ -6,14 +6,15 @@ source.
 """
 
 import hashlib
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._gp.core.arrays import AnyArray, Integers
 
-def row_numbers(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.uint64]:
-    """A number (n,) for each row of X and its label, the same for rows equal in single precision."""
+
+def row_numbers(X: AnyArray, y: AnyArray) -> NDArray[np.uint64]:
+    """A number (n,) for each row and its label, the same for rows equal in single precision."""
     bits = np.column_stack([X, y]).astype("<f4")
     bits += np.float32(0)  # minus zero is zero
     words = bits.view("<u4")
@@ -31,11 +32,12 @@ def _odd_number(column: int) -> np.uint64:
     return np.uint64(int.from_bytes(digest[:8], "little") | 1)
 
 
-def fingerprint(X: NDArray[Any], y: NDArray[Any]) -> str:
+def rows_checksum(X: AnyArray, y: AnyArray) -> str:
     """Checksum of rows X (n, D) and codes y (n,), whatever their order."""
-    return hashlib.sha256(np.sort(row_numbers(X, y)).astype("<u8").tobytes()).hexdigest()
+    in_order = np.sort(row_numbers(X, y))
+    return hashlib.sha256(in_order.astype("<u8").tobytes()).hexdigest()
 
 
-def canonical_order(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.intp]:
-    """Positions (n,) that put the rows into an order that does not depend on the one they came in."""
+def canonical_order(X: AnyArray, y: AnyArray) -> Integers:
+    """Positions (n,) that put the rows into the same order, whichever they came in."""
     return np.argsort(row_numbers(X, y), kind="stable")

@@ -15,20 +15,17 @@ from .._gp.core.arrays import AnyArray, Integers
 
 def row_numbers(X: AnyArray, y: AnyArray) -> NDArray[np.uint64]:
     """A number (n,) for each row and its label, the same for rows equal in single precision."""
-    bits = np.column_stack([X, y]).astype("<f4")
-    bits += np.float32(0)  # minus zero is zero
-    words = bits.view("<u4")
-    factors = [_odd_number(column) for column in range(words.shape[1])]
-    numbers = np.zeros(len(words), dtype=np.uint64)
-    for column, factor in zip(words.T, factors, strict=True):
+    numbers = np.zeros(len(y), dtype=np.uint64)
+    for place, column in enumerate([*X.T, y]):
+        single = column.astype("<f4") + np.float32(0)  # minus zero is zero
         numbers ^= numbers >> np.uint64(29)
-        numbers = (numbers + column) * factor
+        numbers = (numbers + single.view("<u4")) * _odd_number(place)
     return numbers ^ (numbers >> np.uint64(32))
 
 
-def _odd_number(column: int) -> np.uint64:
+def _odd_number(place: int) -> np.uint64:
     """A multiplier for a column, the same for ever."""
-    digest = hashlib.sha256(f"column {column}".encode()).digest()
+    digest = hashlib.sha256(f"column {place}".encode()).digest()
     return np.uint64(int.from_bytes(digest[:8], "little") | 1)
 
 

@@ -9,7 +9,7 @@ changes, comes or goes makes all of them results of other code.
 
 import ast
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import cache
 from pathlib import Path
 
@@ -46,12 +46,16 @@ def code_fingerprint(kind: str = "") -> str:
     >>> len(code_fingerprint("alpha"))
     16
     """
-    definitions = computing_definitions(_PACKAGE, COMPUTES)
-    definitions |= artefact_definitions(_PACKAGE / "paper" / "artefacts", kind)
-    return fingerprint_of(definitions)
+    of_artefact = artefact_definitions(_PACKAGE / "paper" / "artefacts", kind)
+    return fingerprint_of(_of_all_kinds() | of_artefact)
 
 
-def fingerprint_of(definitions: set[str]) -> str:
+@cache
+def _of_all_kinds() -> frozenset[str]:
+    return frozenset(computing_definitions(_PACKAGE, COMPUTES))
+
+
+def fingerprint_of(definitions: Set[str]) -> str:
     """Hash of a set of definitions."""
     digest = hashlib.sha256()
     for definition in sorted(definitions):

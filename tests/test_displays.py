@@ -86,12 +86,9 @@ def test_each_row_is_a_point_where_its_uncertainty_puts_it(fitted):
     display = UncertaintyDisplay.from_estimator(model, X, y)
     right = model.predict(X) == y
     _, aleatoric, epistemic = model[-1].predict_uncertainty(model[:-1].transform(X))
-    assert_allclose(
-        display.points_[0].get_offsets(), np.column_stack([aleatoric, epistemic])[right]
-    )
-    assert_allclose(
-        display.points_[1].get_offsets(), np.column_stack([aleatoric, epistemic])[~right]
-    )
+    places = np.column_stack([aleatoric, epistemic])
+    assert_allclose(display.points_[0].get_offsets(), places[right])
+    assert_allclose(display.points_[1].get_offsets(), places[~right])
     assert len(UncertaintyDisplay.from_estimator(model, X).points_[1].get_offsets()) == 0
 
 

@@ -94,9 +94,8 @@ def test_a_task_that_fails_is_said_passed_over_and_tried_again(tmp_path):
 
 def test_progress_tells_the_time_left(tmp_path):
     stream = io.StringIO()
-    run_tasks(
-        [Task("toy", {"split": split}, dict, 60.0) for split in range(3)], Store(tmp_path), stream
-    )
+    tasks = [Task("toy", {"split": split}, dict, 60.0) for split in range(3)]
+    run_tasks(tasks, Store(tmp_path), stream)
     assert stream.getvalue().startswith("[1/3, 3 min left] toy split 0: 0.0 s\n[2/3, 0 s left]")
     assert [duration(seconds) for seconds in (5, 300, 7200)] == ["5 s", "5 min", "2.0 h"]
 

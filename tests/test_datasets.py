@@ -84,7 +84,8 @@ def files(folder):
 
 def test_a_download_is_checked_cached_and_not_repeated(server, tmp_path):
     server.behaviours = [zipped()]
-    first, second = load_tiny(tmp_path), load_tiny(tmp_path)
+    first = load_tiny(tmp_path)
+    second = load_tiny(tmp_path)
     assert server.requests == 1
     assert files(tmp_path) == ["tiny.json", "tiny.npz"]
     np.testing.assert_array_equal(first.X, second.X)

@@ -132,7 +132,8 @@ def test_the_history_holds_every_evaluation_of_the_bound(fitted):
 
 
 def test_estimators_without_what_is_drawn_are_named():
-    X, y = np.eye(2), [0, 1]
+    X = np.eye(2)
+    y = [0, 1]
     model = LogisticRegression().fit(X, y)
     with pytest.raises(TypeError, match="LogisticRegression has no predict_uncertainty"):
         UncertaintyDisplay.from_estimator(model, X, y)

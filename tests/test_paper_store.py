@@ -135,7 +135,8 @@ START_OF_FILLED_PAGE = """A verdict.
 
 
 def test_documentation_gets_its_tables_and_keeps_its_words(tmp_path):
-    out, docs = tmp_path / "out", tmp_path / "docs"
+    out = tmp_path / "out"
+    docs = tmp_path / "docs"
     table = Table("results", "", ["dataset", "error"], [["magic (partial)", "0.1"]])
     write_atomically(out / "tables" / "results.md", table.as_markdown().encode())
     write_atomically(out / "figures" / "alpha.png", b"png")

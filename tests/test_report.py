@@ -84,7 +84,9 @@ def test_labels_drawn_from_the_probabilities_are_called_calibrated_and_sharpened
             sharp = prob**self.power
             return sharp / sharp.sum(axis=1, keepdims=True)
 
-    honest, boastful = (gather(Says(power), np.zeros((2000, 1)), y).verdict for power in (1, 3))
+    X = np.zeros((2000, 1))
+    honest = gather(Says(power=1), X, y).verdict
+    boastful = gather(Says(power=3), X, y).verdict
     assert honest.level == "good"
     assert boastful.level == "poor"
     assert "overconfident" in boastful.sentences[-1]
@@ -138,8 +140,20 @@ def test_the_embedded_numbers_are_the_gathered_ones(many):
     assert most[0]["values"][0] == f"{X['dose'].iloc[most[0]['row'] - 1]:.4g}"
 
 
+def test_it_says_how_the_model_was_made(two):
+    model, X, y = two
+    made = dict(gather(model, X, y, made={"Table": "rows.csv"}).made)
+    assert made["Classifier"] == "DirichletGPClassifier"
+    assert made["Training rows"] == "300"
+    assert made["Inducing points"] == "40"
+    assert made["Kernel"].startswith("squared exponential, one lengthscale per feature, variance")
+    assert made["Settings"] == "n_inducing=40, random_state=0"
+    assert made["Table"] == "rows.csv"
+
+
 def test_the_same_rows_give_the_same_numbers(two):
-    first, second = gather(*two).as_dict(), gather(*two).as_dict()
+    first = gather(*two).as_dict()
+    second = gather(*two).as_dict()
     assert first | {"created": ""} == second | {"created": ""}
 
 

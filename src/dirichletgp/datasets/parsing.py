@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._gp.core.arrays import AnyArray, Array
+from .._gp.core.arrays import AnyArray, Array, Integers
 from .catalogue import Entry
 from .checksum import rows_checksum
 from .download import DatasetError
 
-FeaturesAndCodes = tuple[Array, NDArray[np.int64]]
+FeaturesAndCodes = tuple[Array, Integers]
 
 
 # What NumPy, zip and gzip raise when a file is not what it should be.

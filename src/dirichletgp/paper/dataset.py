@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._gp.core.arrays import Array, Integers
 
@@ -14,9 +13,9 @@ class Split:
     """Rows to train with and to test on."""
 
     X: Array
-    y: NDArray[np.int64]
+    y: Integers
     X_test: Array
-    y_test: NDArray[np.int64]
+    y_test: Integers
 
 
 @dataclass(frozen=True)

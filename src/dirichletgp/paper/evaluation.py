@@ -71,10 +71,10 @@ def measure(model: Any, data: Dataset, seed: int) -> Result:
     which = {"labels": labels, "pos_label": labels[1] if data.binary else None}
     curves = {"mean": reliability_curve(y, probabilities, **which)}
     if data.binary and hasattr(model, "predict_interval"):
-        lower, upper = (of_all[:, 1] for of_all in model.predict_interval(split.X_test, LEVEL))
-        curves["lower"] = reliability_curve(y, lower, **which)
-        curves["upper"] = reliability_curve(y, upper, **which)
-        result["interval_width"] = float(np.mean(upper - lower))
+        lower, upper = model.predict_interval(split.X_test, level=LEVEL)
+        curves["lower"] = reliability_curve(y, lower[:, 1], **which)
+        curves["upper"] = reliability_curve(y, upper[:, 1], **which)
+        result["interval_width"] = float(np.mean(upper[:, 1] - lower[:, 1]))
     result["curves"] = {name: counts_of_bins(curve, len(y)) for name, curve in curves.items()}
     return result
 

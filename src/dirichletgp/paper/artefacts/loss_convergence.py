@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from ... import DirichletGPClassifier
-from ..._gp.core.arrays import Array
+from ..._gp.core.arrays import Array, Integers
 from ...baselines import GPRegressionClassifier, VariationalGPClassifier
 from ..drawing import BLACK, PURPLE, new_figure, round_numbers
 from ..methods import METHODS, parameters
@@ -54,17 +53,17 @@ def true_probability(x: Array) -> Array:
     return np.asarray(0.5 + 0.45 * np.sin(2 * np.pi * x))
 
 
-def sample(size: int, repetition: int) -> tuple[Array, NDArray[np.int64]]:
+def sample(size: int, repetition: int) -> tuple[Array, Integers]:
     """A training set in which both classes occur."""
     rng = np.random.default_rng([size, repetition])
     while True:
         x = rng.uniform(size=size)
-        y = (rng.uniform(size=size) < true_probability(x)).astype(np.int64)
+        y = (rng.uniform(size=size) < true_probability(x)).astype(np.intp)
         if 0 < y.sum() < size:
             return x[:, None], y
 
 
-def maximum_likelihood(x: Array, y: NDArray[np.int64]) -> Array:
+def maximum_likelihood(x: Array, y: Integers) -> Array:
     """Probabilities on the grid by logistic regression on Gaussian bumps, without a penalty."""
     centres = np.linspace(0, 1, 10)
 
@@ -106,7 +105,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def _on_grid(model: Any, x: Array, y: NDArray[np.int64]) -> Array:
+def _on_grid(model: Any, x: Array, y: Integers) -> Array:
     if model is None:
         return maximum_likelihood(x, y)
     return np.asarray(model.fit(x, y).predict_proba(GRID[:, None])[:, 1])

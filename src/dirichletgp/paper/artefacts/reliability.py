@@ -111,7 +111,8 @@ def _draw_two_classes(panel: Any, kept: list[Result], method: Method) -> None:
 
 
 def _draw_band(panel: Any, lower: ReliabilityCurve, upper: ReliabilityCurve) -> None:
-    (x_low, y_low), (x_high, y_high) = _drawn_points(lower), _drawn_points(upper)
+    x_low, y_low = _drawn_points(lower)
+    x_high, y_high = _drawn_points(upper)
     # Where both have rows: beyond that one of them would be a guess.
     grid = np.linspace(max(x_low[0], x_high[0]), min(x_low[-1], x_high[-1]), 200)
     below = np.interp(grid, x_low, y_low)

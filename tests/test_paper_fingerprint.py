@@ -110,9 +110,10 @@ def replaced(old, new, name="core/kernels.py"):
         replaced("def values(x, z):", "def values(x: Array, z: Array) -> Array:"),
         replaced("from scipy.linalg import cholesky", "from scipy.linalg import cholesky, solve"),
         replaced('"""Kernels."""', '"""Kernels."""\n\n__all__ = ["values"]'),
+        {**BEFORE, "core/version.py": '__version__ = "2.0"\n'},
         {**BEFORE, "core/copy.py": "JITTER = 1e-6\n"},
     ],
-    ids=["moved", "renamed", "docstring", "types", "imports", "exports", "said twice"],
+    ids=["moved", "renamed", "docstring", "types", "imports", "exports", "version", "said twice"],
 )  # fmt: skip
 def test_what_computes_the_same_has_the_same_fingerprint(tmp_path, files):
     assert fingerprint(tmp_path, files) == fingerprint(tmp_path, BEFORE)

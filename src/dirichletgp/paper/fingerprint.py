@@ -91,7 +91,7 @@ def _definitions(path: Path) -> list[ast.stmt]:
     """The statements of a module that define or do something, in a form free of its place."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     normal = _PlaceFree(*_imported(tree, path)).visit(tree)
-    return [node for node in normal.body if _name(node) != "__all__"]
+    return [node for node in normal.body if _name(node) not in ("__all__", "__version__")]
 
 
 def _meaning(node: ast.stmt) -> str:

@@ -20,8 +20,8 @@ class Store:
     ----------
     folder : Path
         Holds a folder per kind of task. A file's name ends in a hash of all settings of its task
-        and of the code that computes, so changed settings, or another version of the library, find
-        nothing and are computed.
+        and of the code that computes, so changed settings, or code that computes something else,
+        find nothing and are computed.
     """
 
     def __init__(self, folder: Path):

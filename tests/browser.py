@@ -25,7 +25,13 @@ FLAGS = [
     "--remote-debugging-pipe",
 ]
 # Chromium listens on file descriptor 3 and answers on 4.
-LAUNCHER = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+LAUNCHER = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.dup2(int(sys.argv[2]), 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+KEY_CODES = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "End": 35, "Home": 36, "Enter": 13}
 
 
 class Browser:
@@ -33,37 +39,30 @@ class Browser:
 
     def __init__(self, width=1280, height=900, dark=False):
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        (read_end, self._write), (self._read, write_end) = os.pipe(), os.pipe()
+        read_end, self._write = os.pipe()
+        self._read, write_end = os.pipe()
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (read_end, write_end)]
-        os.close(read_end), os.close(write_end)
-        command = [
-            sys.executable,
-            "-c",
-            LAUNCHER,
-            *map(str, ends),
-            CHROMIUM,
-            *FLAGS,
-            f"--user-data-dir={self._profile.name}",
-        ]
+        os.close(read_end)
+        os.close(write_end)
+        command = [sys.executable, "-c", LAUNCHER, *map(str, ends), CHROMIUM, *FLAGS]
+        command.append(f"--user-data-dir={self._profile.name}")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self._process = subprocess.Popen(command, pass_fds=ends, **quiet)
         for end in ends:
             os.close(end)
-        self._buffer, self._numbers = b"", itertools.count(1)
-        self.complaints, self.requests = [], []
+        self._buffer = b""
+        self._numbers = itertools.count(1)
+        self.complaints = []
+        self.requests = []
         self._session = None
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)[
-            "sessionId"
-        ]
+        attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
         self.resize(width, height)
-        scheme = "dark" if dark else "light"
-        self._call(
-            "Emulation.setEmulatedMedia",
-            features=[{"name": "prefers-color-scheme", "value": scheme}],
-        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
 
     def __enter__(self):
         return self
@@ -71,17 +70,13 @@ class Browser:
     def __exit__(self, *_):
         self._process.kill()
         self._process.wait()
-        os.close(self._read), os.close(self._write)
+        os.close(self._read)
+        os.close(self._write)
         self._profile.cleanup()
 
     def resize(self, width, height=900):
-        self._call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        size = {"width": width, "height": height}
+        self._call("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1, mobile=False)
 
     def open(self, path):
         self._call("Page.navigate", url=Path(path).resolve().as_uri())
@@ -106,22 +101,18 @@ class Browser:
         return answer["result"].get("value")
 
     def press(self, key):
-        code = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "End": 35, "Home": 36, "Enter": 13}[
-            key
-        ]
+        pressed = {"key": key, "code": key, "windowsVirtualKeyCode": KEY_CODES[key]}
         for kind in ("keyDown", "keyUp"):
-            self._call(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code
-            )
+            self._call("Input.dispatchKeyEvent", type=kind, **pressed)
         self.settle()
 
     def point_at(self, selector, across=0.5, down=0.5):
         """Move the mouse over an element, to a share of its width and height."""
-        self.run(f"document.querySelector({selector!r}).scrollIntoView({{block: 'center'}})")
-        box = self.run(
-            f"(b => [b.x, b.y, b.width, b.height])(document.querySelector({selector!r}).getBoundingClientRect())"
-        )
-        where = {"x": box[0] + across * box[2], "y": box[1] + down * box[3]}
+        element = f"document.querySelector({selector!r})"
+        self.run(f"{element}.scrollIntoView({{block: 'center'}})")
+        box = f"{element}.getBoundingClientRect()"
+        x, y, width, height = self.run(f"(b => [b.x, b.y, b.width, b.height])({box})")
+        where = {"x": x + across * width, "y": y + down * height}
         self._call("Input.dispatchMouseEvent", type="mouseMoved", **where)
         self.settle()
 
@@ -132,9 +123,8 @@ class Browser:
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def pdf(self, path):
-        printed = self._call(
-            "Page.printToPDF", preferCSSPageSize=True, paperWidth=8.27, paperHeight=11.69
-        )
+        a4 = {"paperWidth": 8.27, "paperHeight": 11.69}
+        printed = self._call("Page.printToPDF", preferCSSPageSize=True, **a4)
         Path(path).write_bytes(base64.b64decode(printed["data"]))
 
     def _call(self, method, **parameters):
@@ -159,7 +149,8 @@ class Browser:
         return json.loads(message)
 
     def _keep(self, message):
-        method, parameters = message.get("method"), message.get("params", {})
+        method = message.get("method")
+        parameters = message.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.complaints.append(parameters["exceptionDetails"]["text"])
         elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning"):

@@ -5,6 +5,7 @@ import io
 import json
 import socket
 import threading
+import time
 import warnings
 import zipfile
 from dataclasses import replace
@@ -13,18 +14,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from dirichletgp.datasets import (
-    DatasetError,
-    _catalogue,
-    _download,
-    _load,
-    dataset_names,
-    load_dataset,
-)
+from dirichletgp.datasets import DatasetError, dataset_names, load_dataset
 from dirichletgp.datasets.catalogue import CATALOGUE, Entry
+from dirichletgp.datasets.checksum import canonical_order, rows_checksum
 from dirichletgp.datasets.download import download
-from dirichletgp.datasets.fingerprint import canonical_order, fingerprint
-from dirichletgp.datasets.parsing import parse
+from dirichletgp.datasets.parsing import parse_source
 
 ROWS = "".join(f"{i},{i * 0.5},{i % 2}\n" for i in range(10))
 
@@ -40,7 +34,8 @@ class Server:
     """A local HTTP server that answers with the behaviours it is given, the last one for ever."""
 
     def __init__(self):
-        self.behaviours, self.requests = [], 0
+        self.behaviours = []
+        self.requests = 0
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -63,16 +58,17 @@ class Server:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}/file.zip"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        # Looks every 10 ms whether it is to end.
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(_download.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
     monkeypatch.delenv("DIRICHLETGP_DATA", raising=False)
     running = Server()
     entry = Entry("tiny", 2, 8, 2, 2, 3, 0.01, running.url, "rows.csv", class_counts=(5, 5))
-    monkeypatch.setitem(_load.CATALOGUE, "tiny", entry)
+    monkeypatch.setitem(CATALOGUE, "tiny", entry)
     yield running
     running.http.shutdown()
     running.http.server_close()
@@ -88,7 +84,8 @@ def files(folder):
 
 def test_a_download_is_checked_cached_and_not_repeated(server, tmp_path):
     server.behaviours = [zipped()]
-    first, second = load_tiny(tmp_path), load_tiny(tmp_path)
+    first = load_tiny(tmp_path)
+    second = load_tiny(tmp_path)
     assert server.requests == 1
     assert files(tmp_path) == ["tiny.json", "tiny.npz"]
     np.testing.assert_array_equal(first.X, second.X)
@@ -145,7 +142,7 @@ def test_no_server_is_a_clear_error(server, tmp_path, monkeypatch):
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/file.zip"
     entry = Entry("tiny", 2, 8, 2, 2, 3, 0.01, url, "rows.csv")
-    monkeypatch.setitem(_load.CATALOGUE, "tiny", entry)
+    monkeypatch.setitem(CATALOGUE, "tiny", entry)
     with pytest.raises(DatasetError, match="check the network"):
         load_tiny(tmp_path)
     assert files(tmp_path) == []
@@ -185,15 +182,11 @@ def test_the_folder_comes_before_the_cache_and_complete_before_partial(server, t
     folder.mkdir()
     np.savez(folder / "tiny_partial.npz", X=np.ones((5, 2)), y=np.arange(5) % 2)
     partial = load_dataset("tiny", folder, cache=tmp_path)
-    assert (partial.label, partial.partial, partial.n_train, partial.n_test) == (
-        "tiny (partial)",
-        True,
-        4,
-        1,
-    )
-    assert not load_dataset(
-        "tiny", folder, cache=tmp_path, allow_partial=False, progress=False
-    ).partial
+    assert partial.label == "tiny (partial)"
+    assert partial.partial
+    assert (partial.n_train, partial.n_test) == (4, 1)
+    options = {"cache": tmp_path, "allow_partial": False, "progress": False}
+    assert not load_dataset("tiny", folder, **options).partial
     np.savez(folder / "tiny.npz", X=np.zeros((10, 2)), y=np.arange(10) % 2)
     assert load_dataset("tiny", folder, cache=tmp_path).X.sum() == 0
 
@@ -224,13 +217,17 @@ def test_an_unknown_name_is_told_the_known_ones():
 
 def test_checksum_and_canonical_order_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
+    X = rng.normal(size=(50, 3))
+    y = rng.integers(0, 2, 50)
     shuffle = rng.permutation(50)
-    assert fingerprint(X, y) == fingerprint(X[shuffle], y[shuffle])
-    first, second = canonical_order(X, y), canonical_order(X[shuffle], y[shuffle])
+    checksum = rows_checksum(X, y)
+    assert rows_checksum(X[shuffle], y[shuffle]) == checksum
+    first = canonical_order(X, y)
+    second = canonical_order(X[shuffle], y[shuffle])
     np.testing.assert_array_equal(X[first], X[shuffle][second])
+    assert rows_checksum(X, 1 - y) != checksum
     X[7, 1] += 1e-3
-    assert fingerprint(X, y) != fingerprint(X[shuffle], 1 - y[shuffle])
+    assert rows_checksum(X, y) != checksum
 
 
 def written_like_the_source(entry, X, y):
@@ -250,12 +247,12 @@ def written_like_the_source(entry, X, y):
 
 
 @pytest.mark.parametrize("name", dataset_names())
-def test_the_formats_of_all_nine_sources_are_read(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(_catalogue, "_FINGERPRINTS", {})  # the rows are made up
+def test_the_formats_of_all_nine_sources_are_read(tmp_path, name):
     n_classes = 7 if name == "coverbin" else CATALOGUE[name].n_classes
-    entry = replace(CATALOGUE[name], n_train=60, n_test=20, class_counts=(), n_classes=n_classes)
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(80, entry.n_features)).round(4), np.sort(np.arange(80) % n_classes)
+    made_up = {"n_train": 60, "n_test": 20, "class_counts": (), "checksum": ""}
+    entry = replace(CATALOGUE[name], n_classes=n_classes, **made_up)
+    X = np.random.default_rng(0).normal(size=(80, entry.n_features)).round(4)
+    y = np.sort(np.arange(80) % n_classes)
     if name == "mocap":
         X[3, 5] = np.nan
     content = written_like_the_source(entry, X, y)
@@ -264,12 +261,11 @@ def test_the_formats_of_all_nine_sources_are_read(tmp_path, monkeypatch, name):
     if entry.member.endswith(".gz"):
         content = gzip.compress(content.encode())
     path = tmp_path / "source"
-    path.write_bytes(
-        zipped(content, f"inside/{entry.member}")
-        if entry.url.endswith(".zip")
-        else content.encode()
-    )
-    X_found, y_found = parse(entry, path)
+    if entry.url.endswith(".zip"):
+        path.write_bytes(zipped(content, f"inside/{entry.member}"))
+    else:
+        path.write_text(content)
+    X_found, y_found = parse_source(entry, path)
     np.testing.assert_allclose(X_found, X)
     np.testing.assert_array_equal(y_found, y)
 
@@ -282,7 +278,7 @@ def test_the_files_beside_the_repository_are_the_datasets(real_data, name):
     codes = np.unique(y, return_inverse=True)[1]
     assert X.shape[1] == entry.n_features
     if complete:
-        assert fingerprint(X, codes) == entry.fingerprint
+        assert rows_checksum(X, codes) == entry.checksum
         assert tuple(np.bincount(codes)) == entry.class_counts
 
 

@@ -86,12 +86,9 @@ def test_each_row_is_a_point_where_its_uncertainty_puts_it(fitted):
     display = UncertaintyDisplay.from_estimator(model, X, y)
     right = model.predict(X) == y
     _, aleatoric, epistemic = model[-1].predict_uncertainty(model[:-1].transform(X))
-    assert_allclose(
-        display.points_[0].get_offsets(), np.column_stack([aleatoric, epistemic])[right]
-    )
-    assert_allclose(
-        display.points_[1].get_offsets(), np.column_stack([aleatoric, epistemic])[~right]
-    )
+    places = np.column_stack([aleatoric, epistemic])
+    assert_allclose(display.points_[0].get_offsets(), places[right])
+    assert_allclose(display.points_[1].get_offsets(), places[~right])
     assert len(UncertaintyDisplay.from_estimator(model, X).points_[1].get_offsets()) == 0
 
 
@@ -135,7 +132,8 @@ def test_the_history_holds_every_evaluation_of_the_bound(fitted):
 
 
 def test_estimators_without_what_is_drawn_are_named():
-    X, y = np.eye(2), [0, 1]
+    X = np.eye(2)
+    y = [0, 1]
     model = LogisticRegression().fit(X, y)
     with pytest.raises(TypeError, match="LogisticRegression has no predict_uncertainty"):
         UncertaintyDisplay.from_estimator(model, X, y)

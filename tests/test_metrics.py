@@ -219,7 +219,8 @@ def test_columns_follow_labels_in_any_order():
 def test_data_frames_give_what_arrays_give(frame, case):
     y, prob, _ = case
     y[:2] = [0, 1]
-    y, prob = y % 2, np.column_stack([prob[:, 0], 1 - prob[:, 0]])
+    y = y % 2
+    prob = np.column_stack([prob[:, 0], 1 - prob[:, 0]])
     names = np.array(["low", "high"])[y]
     table = frame.DataFrame(prob) if frame is pd else pl.from_numpy(prob)
     for score in SCORES:

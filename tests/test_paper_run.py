@@ -8,26 +8,33 @@ import re
 import signal
 import subprocess
 import sys
-import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from dirichletgp.paper import ARTEFACTS, Plan, alpha, results, run, run_paper
+from dirichletgp.cli import main
+from dirichletgp.paper import ARTEFACTS, Plan, run_paper
+from dirichletgp.paper.artefacts import REGISTRY
 from dirichletgp.paper.methods import METHODS, estimator
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("typer")
 
 NEVER_THE_SAME = ("training, s", "GPD, s", "GPC, s", "speed-up")
-
-
-def rows_of(n, n_features, n_classes, seed):
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % n_classes
-    return rng.normal(size=(n, n_features)) + 0.3 * y[:, None], y
+FIGURES = (
+    "alpha",
+    "inducing_points",
+    "loss_convergence",
+    "one_dimensional",
+    "reliability_many_classes",
+    "reliability_two_classes",
+    "results",
+    "speedup",
+)
+ALL_BUT_THE_DEFAULTS = tuple(name for name in METHODS if name != "ours")
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +42,30 @@ def folder(tmp_path_factory):
     """Small files that stand for part of a two-class and of a many-class dataset."""
     place = tmp_path_factory.mktemp("data")
     for name, n_features, n_classes in (("magic", 10, 2), ("letter", 16, 4)):
-        X, y = rows_of(120, n_features, n_classes, seed=len(name))
+        rng = np.random.default_rng(len(name))
+        y = np.arange(120) % n_classes
+        X = rng.normal(size=(120, n_features)) + 0.3 * y[:, None]
         np.savez(place / f"{name}_partial.npz", X=X, y=y)
     return place
 
 
 def plan(folder, out, **changes):
-    return Plan(
-        out, ("magic", "letter"), data=folder, **({"splits": 2, "repetitions": 2} | changes)
-    )
+    usual = {"data": folder, "splits": 2, "repetitions": 2}
+    return Plan(out, ("magic", "letter"), **(usual | changes))
+
+
+@dataclass(frozen=True)
+class Run:
+    out: Path
+    summary: dict
+
+
+@pytest.fixture(scope="module")
+def whole_run(folder, tmp_path_factory):
+    """Every artefact, with all methods but the slowest."""
+    out = tmp_path_factory.mktemp("whole")
+    quick = plan(folder, out, methods=ALL_BUT_THE_DEFAULTS, quick=True)
+    return Run(out, run_paper(quick))
 
 
 def tables(out):
@@ -58,115 +80,149 @@ def tables(out):
     return found
 
 
-def command(folder, out, *more):
-    small = ["--data", str(folder), "--out", str(out), "--splits", "2"]
-    which = [f"--method={name}" for name in ("gpd", "gpr", "gpr-platt", "nkrr")]
-    datasets = ["--dataset=magic", "--dataset=letter"]
-    artefacts = ["--artefact=results", "--artefact=reliability", "--artefact=alpha"]
-    return [
-        sys.executable,
-        "-m",
-        "dirichletgp.cli",
-        "paper",
-        *datasets,
-        *which,
-        *artefacts,
-        *small,
-        *more,
-    ]
-
-
-def environment():
-    return {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
+@pytest.mark.slow
+def test_every_artefact_has_its_tables_and_figures(whole_run):
+    figures = {path.name for path in (whole_run.out / "figures").iterdir()}
+    assert figures == {f"{name}.{kind}" for name in FIGURES for kind in ("svg", "png")}
+    assert whole_run.summary["artefacts"] == list(ARTEFACTS)
+    assert whole_run.summary["failed"] == []
+    page = (whole_run.out / "index.html").read_text()
+    assert page.count("<img ") == len(FIGURES)
+    loaded = re.findall(r'(?:src|href)="(?!data:|#)', page)
+    assert not loaded, "the page loads nothing from elsewhere"
+    lines = (whole_run.out / "results.jsonl").read_text().splitlines()
+    results = [json.loads(line) for line in lines]
+    assert {result["method"] for result in results} == set(ALL_BUT_THE_DEFAULTS)
+    assert all(result["partial"] for result in results)
 
 
 @pytest.mark.slow
-def test_every_artefact_has_its_tables_and_figures(folder, tmp_path):
-    methods = tuple(name for name in METHODS if name != "ours")
-    summary = run_paper(plan(folder, tmp_path, methods=methods))
-    figures = {path.name for path in (tmp_path / "figures").iterdir()}
-    names = [
-        "results",
-        "inducing_points",
-        "reliability_two_classes",
-        "reliability_many_classes",
-        "alpha",
-    ]
-    names += ["loss_convergence", "one_dimensional", "speedup"]
-    assert figures == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
-    assert summary["artefacts"] == list(ARTEFACTS)
-    page = (tmp_path / "index.html").read_text()
-    assert page.count("<img ") == len(names)
-    assert not re.findall(r'(?:src|href)="(?!data:|#)', page), (
-        "the page loads nothing from elsewhere"
-    )
-    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    assert {line["method"] for line in lines} == set(methods)
-    assert all(line["partial"] for line in lines)
-
-
-def test_partial_data_are_called_partial_wherever_a_result_is_shown(folder, tmp_path):
-    run_paper(
-        plan(folder, tmp_path, methods=("gpd",)),
-        ("results", "reliability", "dataset_table", "inducing_points"),
-    )
-    for name, rows in tables(tmp_path).items():
+def test_partial_data_are_called_partial_wherever_a_result_is_shown(whole_run):
+    for name, rows in tables(whole_run.out).items():
         assert rows, name
-        assert all("(partial)" in row["dataset"] for row in rows), name
-    for name in ("results", "reliability_two_classes", "inducing_points"):
-        svg = (tmp_path / "figures" / f"{name}.svg").read_text()
-        assert "partial" in svg, (
-            name
-        )  # matplotlib writes the text of a label as a comment beside its shapes
+        assert all("(partial)" in row["dataset"] for row in rows if "dataset" in row), name
+    for name in FIGURES:
+        svg = (whole_run.out / "figures" / f"{name}.svg").read_text()
+        # Matplotlib writes the text of a label as a comment beside its shapes.
+        assert "partial" in svg or name in ("loss_convergence", "one_dimensional"), name
 
 
-@pytest.mark.slow
-def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(folder, tmp_path):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    subprocess.run(command(folder, whole), check=True, capture_output=True, env=environment())
-    rng, kills = np.random.default_rng(int(time.time())), 0
-    for _ in range(2):
+@dataclass(frozen=True)
+class BrokenRun:
+    """What is left of a run that was interrupted, started again, and killed."""
+
+    command: list
+    out: Path
+    exit_code: int
+    words: str
+
+
+@pytest.fixture(scope="module")
+def broken_run(folder, tmp_path_factory):
+    out = tmp_path_factory.mktemp("broken")
+    command = ["paper", "--dataset=magic", "--dataset=letter"]
+    command += ["--artefact=results", "--artefact=alpha"]
+    command += [f"--method={name}" for name in ALL_BUT_THE_DEFAULTS]
+    command += ["--quick", "--splits=2", "--data", str(folder), "--out", str(out)]
+    rng = np.random.default_rng()
+
+    def ended_by(signal_):
         process = subprocess.Popen(
-            command(folder, broken),
+            [sys.executable, "-m", "dirichletgp.cli", *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment(),
+            env={**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"},
         )
-        # Somewhere between the first words about a task and a few dozen tasks later.
-        for _ in range(rng.integers(1, 12)):
+        for _ in range(rng.integers(3, 9)):  # lines of progress, one per task
             process.stderr.readline()
-        time.sleep(rng.uniform(0, 0.2))
-        kills += process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert kills, "the run was over before it could be killed"
-    last = subprocess.run(
-        command(folder, broken), check=True, capture_output=True, text=True, env=environment()
-    )
-    assert "are there already" in last.stderr
-    assert tables(broken) == tables(whole)
+        assert process.poll() is None, "the run was over before it could be ended"
+        process.send_signal(signal_)
+        _, words = process.communicate()
+        return process.returncode, words
 
-
-def test_control_c_says_how_to_go_on(folder, tmp_path):
     # Background jobs of a shell start with SIGINT ignored, and hand that on; a handler is not
     # handed on.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    process = subprocess.Popen(
-        command(folder, tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
+    exit_code, words = ended_by(signal.SIGINT)
     signal.signal(signal.SIGINT, before)
-    for _ in range(3):
-        process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    _, words = process.communicate()
-    assert process.returncode == 130
-    assert "To go on from here:\n  dirichletgp paper --dataset=magic" in words
-    assert "Traceback" not in words
+    ended_by(signal.SIGKILL)
+    return BrokenRun(command, out, exit_code, words)
+
+
+def test_control_c_says_how_to_go_on(broken_run):
+    assert broken_run.exit_code == 130
+    assert "To go on from here:\n  dirichletgp paper --dataset=magic" in broken_run.words
+    assert "Traceback" not in broken_run.words
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(whole_run, broken_run, cli):
+    code, _, words = cli(*broken_run.command)
+    assert code == 0
+    assert "are there already" in words
+    expected = tables(whole_run.out)
+    found = tables(broken_run.out)
+    assert set(found) == {"alpha.csv", "alpha_best.csv", "results.csv"}
+    assert found == {name: expected[name] for name in found}
+
+
+@pytest.fixture
+def cli(monkeypatch, capsys):
+    """Run a command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--dataset=egg"], "dataset 'egg' is unknown; choose from eeg"),
+        (["--method=svm"], "method 'svm' is unknown; choose from gpc"),
+        (["--artefact=table"], "artefact 'table' is unknown; choose from"),
+        (["--data=nowhere", "--dataset=eeg"], "data='nowhere' is not a folder"),
+    ],
+)
+def test_bad_options_get_one_line(cli, tmp_path, arguments, words):
+    code, _, said = cli("paper", "--out", tmp_path, "--artefact=results", *arguments)
+    assert code == 2
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_an_artefact_runs_alone(cli, folder, tmp_path):
+    where = ["--out", tmp_path, "--data", folder]
+    code, said, _ = cli("paper", "--artefact=dataset_table", "--dataset=magic", *where)
+    assert code == 0
+    assert str(tmp_path / "index.html") in said
+    assert list(tables(tmp_path)) == ["datasets.csv"]
+
+
+def test_the_registry_has_every_module_of_the_artefacts_under_its_name():
+    package = Path(sys.modules["dirichletgp.paper.artefacts"].__file__).parent
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    assert set(REGISTRY) == modules
+    assert tuple(REGISTRY) == ARTEFACTS
+
+
+def test_the_real_run_has_a_task_for_every_split_method_and_value(folder, tmp_path):
+    real = plan(folder, tmp_path, methods=("gpd", "nkrr"))
+    settings = [task.settings for task in REGISTRY["results"].tasks(real)]
+    evaluated = {(s["dataset"], s["method"], s["split"]) for s in settings}
+    assert len(evaluated) == len(settings) == 2 * 2 * 2
+    settings = [task.settings for task in REGISTRY["alpha"].tasks(real)]
+    explored = {(s["dataset"], s["alpha_epsilon"], s["split"]) for s in settings}
+    assert len(explored) == len(settings) == 2 * 7 * 2
+    sizes = [task.settings["size"] for task in REGISTRY["loss_convergence"].tasks(real)]
+    assert sorted(sizes) == sorted(2 * [25, 50, 100, 200])
 
 
 def test_splits_have_their_sizes_and_do_not_depend_on_the_order_of_the_file(folder, tmp_path):
@@ -185,17 +241,16 @@ def test_splits_have_their_sizes_and_do_not_depend_on_the_order_of_the_file(fold
 
 def test_settings_of_the_paper(folder, tmp_path):
     data = plan(folder, tmp_path).available("letter")[0]
+    settings = {
+        "kernel": "rbf",
+        "ard": False,
+        "scaler": "minmax",
+        "inducing": "kmeans",
+        "n_inducing": 200,
+        "random_state": 3,
+    }
     for name in ("gpd", "gpr", "gpr-platt", "gpc"):
-        model = estimator(name, data, seed=3)
-        chosen = (
-            model.kernel,
-            model.ard,
-            model.scaler,
-            model.inducing,
-            model.n_inducing,
-            model.random_state,
-        )
-        assert chosen == ("rbf", False, "minmax", "kmeans", 200, 3)
+        assert settings.items() <= estimator(name, data, seed=3).get_params().items()
     assert estimator("gpd", data, 0).alpha_epsilon == 0.001
     assert estimator("gpd", data, 0).label_transform == "dirichlet"
 
@@ -203,67 +258,37 @@ def test_settings_of_the_paper(folder, tmp_path):
 def fitted_models():
     gc.collect()
     # Not isinstance, which asks lazy modules for attributes that they warn about.
-    kept = [thing for thing in gc.get_objects() if issubclass(type(thing), BaseEstimator)]
-    return {id(model) for model in kept if "_model" in vars(model)}
+    models = [
+        thing
+        for thing in gc.get_objects()
+        if issubclass(type(thing), BaseEstimator) and type(thing).__module__[:12] == "dirichletgp."
+    ]
+    return {id(model) for model in models if vars(model).keys() > model.get_params().keys()}
 
 
 def test_fitted_models_are_forgotten_while_the_run_goes_on(folder, tmp_path):
-    chosen, before = plan(folder, tmp_path, quick=True), fitted_models()
-    tasks = [*results.tasks(chosen)[:2], alpha.tasks(chosen)[0]]
+    chosen = plan(folder, tmp_path, quick=True)
+    tasks = [*REGISTRY["results"].tasks(chosen)[:2], REGISTRY["alpha"].tasks(chosen)[0]]
+    before = fitted_models()
+    kept = estimator("gpd", chosen.available("magic")[0], 0)
+    kept.fit(np.arange(20.0)[:, None], np.arange(20) % 2)
+    assert id(kept) in fitted_models()
     for task in tasks:
         task.compute()
-    assert fitted_models() <= before
+    assert fitted_models() <= before | {id(kept)}
 
 
 def test_quick_runs_are_small_and_never_mistaken_for_real_ones(folder, tmp_path):
-    quick, real = (
-        plan(folder, tmp_path, quick=value).available("magic")[0] for value in (True, False)
-    )
+    quick = plan(folder, tmp_path, quick=True).available("magic")[0]
+    real = plan(folder, tmp_path, quick=False).available("magic")[0]
     assert quick.n_inducing < real.n_inducing
     assert quick.label == "magic (partial) (88 rows)"
 
 
 def test_a_dataset_that_cannot_be_had_is_left_out_and_said(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DIRICHLETGP_CACHE", str(tmp_path / "cache"))
-    some = Plan(tmp_path, ("magic", "eeg"), ("gpd",), splits=1, data=folder, allow_download=False)
-    summary = run_paper(some, ("results",))
+    some = Plan(tmp_path, ("magic", "eeg"), data=folder, allow_download=False)
+    summary = run_paper(some, ("dataset_table",))
     assert summary["left_out"][0].startswith("eeg was left out")
     assert "eeg was left out" in capsys.readouterr().err
     assert "eeg was left out" in (tmp_path / "index.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--dataset=egg"], "dataset 'egg' is unknown; choose from eeg"),
-        (["--method=svm"], "method 'svm' is unknown; choose from gpc"),
-        (["--artefact=table"], "artefact 'table' is unknown; choose from"),
-        (["--data=nowhere", "--dataset=eeg"], "data='nowhere' is not a folder"),
-    ],
-)
-def test_bad_options_get_one_line(tmp_path, arguments, words):
-    given = [
-        sys.executable,
-        "-m",
-        "dirichletgp.cli",
-        "paper",
-        "--out",
-        str(tmp_path),
-        "--artefact=results",
-        *arguments,
-    ]
-    done = subprocess.run(given, capture_output=True, text=True, env=environment())
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_an_artefact_runs_alone(folder, tmp_path):
-    run.main("one_dimensional", ["--out", str(tmp_path), "--data", str(folder)])
-    assert (tmp_path / "figures" / "one_dimensional.svg").is_file()
-    done = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-m", "dirichletgp.paper.dataset_table", "--out", str(tmp_path)]
-        + ["--data", str(folder), "--dataset", "magic"],
-        check=True, capture_output=True, text=True, env=environment(),
-    )  # fmt: skip
-    assert str(Path(tmp_path, "index.html")) in done.stdout

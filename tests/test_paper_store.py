@@ -8,9 +8,8 @@ import pytest
 
 from dirichletgp.metrics import reliability_curve
 from dirichletgp.paper.docs import write_docs
-from dirichletgp.paper.evaluation import _as_counts, pooled_curve
-from dirichletgp.paper.fingerprint import _meaning
-from dirichletgp.paper.section import Table
+from dirichletgp.paper.evaluation import counts_of_bins, pooled_curve
+from dirichletgp.paper.page_section import Table
 from dirichletgp.paper.store import Store
 from dirichletgp.paper.task import Task, duration, run_tasks, without_repetition
 from dirichletgp.persistence.atomic_write import write_atomically
@@ -20,10 +19,9 @@ SETTINGS = {"dataset": "magic", "method": "gpd", "split": 0, "alpha": 0.01}
 
 def test_a_result_is_found_by_all_of_its_settings(tmp_path):
     Store(tmp_path).put("evaluation", SETTINGS, {"error": 0.1}, 2.0)
-    assert Store(tmp_path).get("evaluation", dict(reversed(SETTINGS.items()))) == {
-        "error": 0.1,
-        "seconds": 2.0,
-    }
+    in_another_order = dict(reversed(SETTINGS.items()))
+    found = Store(tmp_path).get("evaluation", in_another_order)
+    assert found == {"error": 0.1, "seconds": 2.0}
     assert Store(tmp_path).get("evaluation", SETTINGS | {"alpha": 0.02}) is None
     assert Store(tmp_path).get("alpha", SETTINGS) is None
 
@@ -32,14 +30,6 @@ def test_results_of_other_code_are_not_found(tmp_path, monkeypatch):
     Store(tmp_path).put("evaluation", SETTINGS, {"error": 0.1}, 2.0)
     monkeypatch.setattr("dirichletgp.paper.store.code_fingerprint", lambda kind: "other")
     assert Store(tmp_path).get("evaluation", SETTINGS) is None
-
-
-def test_code_is_the_same_whatever_is_said_about_it():
-    plain = "def f(x):\n    return x + 1\n"
-    assert _meaning(
-        '"""About."""\n\n\ndef f(x):  # more\n    """More."""\n    return x + 1\n'
-    ) == _meaning(plain)
-    assert _meaning("def f(x):\n    return x + 2\n") != _meaning(plain)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +53,8 @@ def counted(calls, split):
 
 
 def test_each_task_is_computed_once_and_shared_ones_too(tmp_path):
-    calls, store = [], Store(tmp_path)
+    calls = []
+    store = Store(tmp_path)
     tasks = without_repetition([counted(calls, split) for split in (0, 1, 0, 2)], store)
     assert run_tasks(tasks, store, io.StringIO()) == (3, [])
     assert run_tasks(tasks, Store(tmp_path), io.StringIO()) == (0, [])
@@ -71,44 +62,40 @@ def test_each_task_is_computed_once_and_shared_ones_too(tmp_path):
 
 
 def test_an_interrupted_run_keeps_what_was_finished(tmp_path):
-    calls, store = [], Store(tmp_path)
+    calls = []
 
     def interrupted():
         raise KeyboardInterrupt
 
     tasks = [counted(calls, 0), Task("toy", {"split": 1}, interrupted, 1.0), counted(calls, 2)]
     with pytest.raises(KeyboardInterrupt):
-        run_tasks(tasks, store, io.StringIO())
-    assert run_tasks(
-        [counted(calls, split) for split in range(3)], Store(tmp_path), io.StringIO()
-    ) == (2, [])
+        run_tasks(tasks, Store(tmp_path), io.StringIO())
+    again = [counted(calls, split) for split in range(3)]
+    assert run_tasks(again, Store(tmp_path), io.StringIO()) == (2, [])
     assert calls == [0, 1, 2]
 
 
 def test_a_task_that_fails_is_said_passed_over_and_tried_again(tmp_path):
-    calls, stream = [], io.StringIO()
+    calls = []
+    stream = io.StringIO()
 
     def failing():
         raise ValueError("no good")
 
     tasks = [Task("toy", {"split": 0}, failing, 1.0), counted(calls, 1)]
-    assert run_tasks(tasks, Store(tmp_path), stream) == (
-        1,
-        ["toy split 0 failed: ValueError: no good"],
-    )
+    computed, failures = run_tasks(tasks, Store(tmp_path), stream)
+    assert computed == 1
+    assert failures == ["toy split 0 failed: ValueError: no good"]
     assert "failed: ValueError: no good" in stream.getvalue()
-    assert run_tasks([counted(calls, split) for split in range(2)], Store(tmp_path), stream) == (
-        1,
-        [],
-    )
+    again = [counted(calls, split) for split in range(2)]
+    assert run_tasks(again, Store(tmp_path), stream) == (1, [])
     assert calls == [1, 0]
 
 
 def test_progress_tells_the_time_left(tmp_path):
     stream = io.StringIO()
-    run_tasks(
-        [Task("toy", {"split": split}, dict, 60.0) for split in range(3)], Store(tmp_path), stream
-    )
+    tasks = [Task("toy", {"split": split}, dict, 60.0) for split in range(3)]
+    run_tasks(tasks, Store(tmp_path), stream)
     assert stream.getvalue().startswith("[1/3, 3 min left] toy split 0: 0.0 s\n[2/3, 0 s left]")
     assert [duration(seconds) for seconds in (5, 300, 7200)] == ["5 s", "5 min", "2.0 h"]
 
@@ -116,26 +103,40 @@ def test_progress_tells_the_time_left(tmp_path):
 def test_bins_of_splits_add_up_to_the_curve_of_all_rows():
     rng = np.random.default_rng(0)
     parts = [(rng.uniform(size=n), rng.integers(0, 2, n)) for n in (50, 80)]
-    counts = [
-        {
-            "curves": {
-                "mean": _as_counts(reliability_curve(y, p, pos_label=1, labels=[0, 1]), len(y))
-            }
-        }
-        for p, y in parts
-    ]
-    p, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    pooled, whole = (
-        pooled_curve(counts, "mean"),
-        reliability_curve(y, p, pos_label=1, labels=[0, 1]),
-    )
+
+    def curve(p, y):
+        return reliability_curve(y, p, pos_label=1, labels=[0, 1])
+
+    results = [{"curves": {"mean": counts_of_bins(curve(p, y), len(y))}} for p, y in parts]
+    pooled = pooled_curve(results, "mean")
+    whole = curve(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     for name in ("accuracy", "confidence", "mass"):
         np.testing.assert_allclose(getattr(pooled, name), getattr(whole, name))
-    assert pooled_curve(counts, "lower") is None
+    assert pooled_curve(results, "lower") is None
+
+
+PAGE = """A verdict.
+<!-- table: results -->
+old
+<!-- end -->
+<!-- figure: alpha | Values -->
+<!-- end -->
+<!-- run: all -->
+<!-- end -->
+<!-- table: other -->
+<!-- end -->
+The end.
+"""
+START_OF_FILLED_PAGE = """A verdict.
+<!-- table: results -->
+| dataset | error |
+| --- | ---: |
+| magic (partial)"""
 
 
 def test_documentation_gets_its_tables_and_keeps_its_words(tmp_path):
-    out, docs = tmp_path / "out", tmp_path / "docs"
+    out = tmp_path / "out"
+    docs = tmp_path / "docs"
     table = Table("results", "", ["dataset", "error"], [["magic (partial)", "0.1"]])
     write_atomically(out / "tables" / "results.md", table.as_markdown().encode())
     write_atomically(out / "figures" / "alpha.png", b"png")
@@ -145,23 +146,18 @@ def test_documentation_gets_its_tables_and_keeps_its_words(tmp_path):
         "machine": {"cores": 2},
         "results": 3,
         "seconds_of_all_results": 300,
+        "computed": 3,
+        "seconds": 360,
     }
-    summary |= {"computed": 3, "seconds": 360}
     write_atomically(out / "summary.json", json.dumps(summary).encode())
-    page = "A verdict.\n<!-- table: results -->\nold\n<!-- end -->\n<!-- figure: alpha | Values -->\n<!-- end -->\n"
-    page += "<!-- run: all -->\n<!-- end -->\n<!-- table: other -->\n<!-- end -->\nThe end.\n"
-    write_atomically(docs / "paper.md", page.encode())
+    write_atomically(docs / "paper.md", PAGE.encode())
     for _ in range(2):  # the second time changes nothing
         write_docs(out, docs)
         text = (docs / "paper.md").read_text()
-        assert text.startswith(
-            "A verdict.\n<!-- table: results -->\n| dataset | error |\n| --- | ---: |\n| magic (partial)"
-        )
+        assert text.startswith(START_OF_FILLED_PAGE)
         assert "![Values](images/paper/alpha.png)" in text
-        assert (
-            "`dirichletgp paper`: 3 results, 5 min of computing, 6 min from start to end. Machine: cores 2."
-            in text
-        )
+        took = "3 results, 5 min of computing, 6 min from start to end"
+        assert f"`dirichletgp paper`: {took}. Machine: cores 2." in text
         assert "*Not in this run.*" in text
         assert text.endswith("The end.\n")
         assert "old" not in text

@@ -83,12 +83,17 @@ def test_the_band_is_bounded_by_the_mean_quantiles_of_the_rows_in_each_bin():
 
 
 def test_the_band_of_few_rows_neither_crosses_itself_nor_leaves_the_curve():
+    import matplotlib.pyplot as plt
+
+    _, pair = plt.subplots(2)
     for seed in range(20):
         rng = np.random.default_rng(seed)
         prob = rng.uniform(size=25)
         y = rng.uniform(size=25) < prob
+        for ax in pair:
+            ax.clear()
         display = ReliabilityDisplay.from_predictions(
-            y, prob, lower=np.maximum(prob - 0.1, 0), upper=np.minimum(prob + 0.1, 1)
+            y, prob, lower=np.maximum(prob - 0.1, 0), upper=np.minimum(prob + 0.1, 1), ax=pair
         )
         path = display.band_.get_path()
         held = display.curve.mass > 0

@@ -53,12 +53,10 @@ def test_the_headline_numbers_are_those_of_the_metrics_module_and_lie_in_their_i
         prob = model.predict_proba(X)
         metric = {m.key: m for m in gather(model, X, y).metrics}
         assert_allclose(metric["accuracy"].value, 1 - error_rate(y, model.predict(X)))
-        assert_allclose(
-            metric["mnll"].value, mean_negative_log_likelihood(y, prob, labels=model.classes_)
-        )
-        assert_allclose(
-            metric["ece"].value, expected_calibration_error(y, prob, labels=model.classes_)
-        )
+        mnll = mean_negative_log_likelihood(y, prob, labels=model.classes_)
+        assert_allclose(metric["mnll"].value, mnll)
+        ece = expected_calibration_error(y, prob, labels=model.classes_)
+        assert_allclose(metric["ece"].value, ece)
         for m in metric.values():
             assert m.low <= m.value <= m.high
 
@@ -67,9 +65,8 @@ def test_intervals_of_the_accuracy_are_those_of_a_proportion(two):
     model, X, y = two
     accuracy = gather(model, X, y, n_bootstrap=2000).metrics[0]
     half = 1.96 * np.sqrt(accuracy.value * (1 - accuracy.value) / len(y))
-    assert_allclose(
-        [accuracy.value - accuracy.low, accuracy.high - accuracy.value], half, rtol=0.25
-    )
+    reach = [accuracy.value - accuracy.low, accuracy.high - accuracy.value]
+    assert_allclose(reach, half, rtol=0.25)
 
 
 def test_labels_drawn_from_the_probabilities_are_called_calibrated_and_sharpened_ones_are_not():
@@ -87,7 +84,9 @@ def test_labels_drawn_from_the_probabilities_are_called_calibrated_and_sharpened
             sharp = prob**self.power
             return sharp / sharp.sum(axis=1, keepdims=True)
 
-    honest, boastful = (gather(Says(power), np.zeros((2000, 1)), y).verdict for power in (1, 3))
+    X = np.zeros((2000, 1))
+    honest = gather(Says(power=1), X, y).verdict
+    boastful = gather(Says(power=3), X, y).verdict
     assert honest.level == "good"
     assert boastful.level == "poor"
     assert "overconfident" in boastful.sentences[-1]
@@ -131,20 +130,30 @@ def test_the_embedded_numbers_are_the_gathered_ones(many):
     assert_allclose(sum(entry["share"] for entry in data["relevance"]), 1, rtol=1e-4)
     assert data["relevance"][0]["name"] == "dose"
     assert_allclose(data["rejection"][0]["accuracy"], numbers.metrics[0].value, rtol=1e-4)
-    least, most = data["rows"]["least"], data["rows"]["most"]
-    assert (
-        least[0]["confidence"]
-        <= least[-1]["confidence"]
-        < most[-1]["confidence"]
-        <= most[0]["confidence"]
-    )
+    least = data["rows"]["least"]
+    most = data["rows"]["most"]
+    confidences = [row["confidence"] for row in least + most[::-1]]
+    assert confidences == sorted(confidences)
+    assert least[-1]["confidence"] < most[-1]["confidence"]
     assert all(row["predicted"] != row["true"] for row in data["rows"]["wrong"])
     X = many[1]
     assert most[0]["values"][0] == f"{X['dose'].iloc[most[0]['row'] - 1]:.4g}"
 
 
+def test_it_says_how_the_model_was_made(two):
+    model, X, y = two
+    made = dict(gather(model, X, y, made={"Table": "rows.csv"}).made)
+    assert made["Classifier"] == "DirichletGPClassifier"
+    assert made["Training rows"] == "300"
+    assert made["Inducing points"] == "40"
+    assert made["Kernel"].startswith("squared exponential, one lengthscale per feature, variance")
+    assert made["Settings"] == "n_inducing=40, random_state=0"
+    assert made["Table"] == "rows.csv"
+
+
 def test_the_same_rows_give_the_same_numbers(two):
-    first, second = gather(*two).as_dict(), gather(*two).as_dict()
+    first = gather(*two).as_dict()
+    second = gather(*two).as_dict()
     assert first | {"created": ""} == second | {"created": ""}
 
 
@@ -169,9 +178,8 @@ def test_very_many_rows_are_examined_by_a_sample(two, monkeypatch):
 
 def test_bad_input_is_named(two):
     model, X, y = two
-    with pytest.raises(
-        ValueError, match="labels that the model was not fitted with: \\['maybe'\\]"
-    ):
+    unknown = r"labels that the model was not fitted with: \['maybe'\]"
+    with pytest.raises(ValueError, match=unknown):
         gather(model, X[:2], ["maybe", "no"])
     with pytest.raises(TypeError, match="StandardScaler has no predict_proba"):
         gather(StandardScaler(), X, y)

@@ -20,16 +20,14 @@ CHARTS = ("reliability", "rejection", "classwise", "uncertainty", "history")
 def reports(tmp_path_factory):
     """Reports with two and with fourteen classes."""
     rng = np.random.default_rng(0)
-    folder, pages = tmp_path_factory.mktemp("reports"), {}
+    folder = tmp_path_factory.mktemp("reports")
+    pages = {}
     for n_classes in (2, 14):
-        X = pd.DataFrame(
-            rng.normal(size=(900, 5)),
-            columns=["dose", "age", "a name that is rather long", "x", "y"],
-        )
+        names = ["dose", "age", "a name that is rather long", "x", "y"]
+        X = pd.DataFrame(rng.normal(size=(900, 5)), columns=names)
         cuts = np.linspace(-1.4, 1.4, n_classes + 1)[1:-1]
-        y = np.array([f"class {c}" for c in range(n_classes)])[
-            np.digitize(X["dose"] + 0.3 * rng.normal(size=900), cuts)
-        ]
+        codes = np.digitize(X["dose"] + 0.3 * rng.normal(size=900), cuts)
+        y = np.array([f"class {c}" for c in range(n_classes)])[codes]
         model = DirichletGPClassifier(n_inducing=40, random_state=0).fit(X[:400], y[:400])
         pages[n_classes] = write_report(folder / f"{n_classes}.html", model, X[400:], y[400:])
     return pages
@@ -60,9 +58,8 @@ def test_every_chart_is_there_and_the_console_is_silent(browser, reports, n_clas
     browser.requests.clear()
     browser.open(reports[n_classes])
     for chart in CHARTS:
-        assert browser.run(f"document.querySelectorAll('#chart-{chart} svg path').length") > 0, (
-            chart
-        )
+        paths = browser.run(f"document.querySelectorAll('#chart-{chart} svg path').length")
+        assert paths > 0, chart
     assert browser.run("document.querySelectorAll('.confusion tbody td').length") == n_classes**2
     assert browser.complaints == []
     assert browser.requests == [reports[n_classes].resolve().as_uri()]
@@ -94,8 +91,9 @@ def test_no_two_texts_of_a_chart_overlap(browser, reports, width):
     browser.open(reports[2])
     overlaps = browser.run(
         """[...document.querySelectorAll('.chart')].flatMap(chart => {
-             const boxes = [...chart.querySelectorAll('text')].map(t => [t.textContent,
-             t.getBoundingClientRect()]); return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
+             const boxes = [...chart.querySelectorAll('text')]
+               .map(t => [t.textContent, t.getBoundingClientRect()]);
+             return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
                .filter(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1)
                .filter(([b, q]) => p.top < q.bottom - 1 && q.top < p.bottom - 1)
                .map(([b]) => chart.id + ': ' + a + ' / ' + b));
@@ -130,7 +128,11 @@ def test_arrow_keys_walk_along_the_points(page):
 
 def test_the_slider_moves_the_point_on_the_curve(page):
     page.run(
-        "const s = document.getElementById('refuse'); s.value = 100; s.dispatchEvent(new Event('input'))"
+        """{
+             const slider = document.getElementById('refuse');
+             slider.value = 100;
+             slider.dispatchEvent(new Event('input'));
+           }"""
     )
     share = page.run("document.getElementById('refuse-out').textContent")
     rejected = page.run(
@@ -146,15 +148,16 @@ def test_choosing_a_class_draws_its_curve(browser, reports):
     line = "document.querySelector('#chart-classwise .line').getAttribute('d')"
     before = browser.run(line)
     browser.run(
-        "const c = document.getElementById('class-choice'); c.value = '3'; c.dispatchEvent(new Event('change'))"
+        """{
+             const choice = document.getElementById('class-choice');
+             choice.value = '3';
+             choice.dispatchEvent(new Event('change'));
+           }"""
     )
     assert browser.run(line) != before
-    assert "class 11 " in browser.run(
-        "document.getElementById('chart-classwise').getAttribute('aria-label')"
-    )
-    titles = browser.run(
-        "[...document.querySelectorAll('#chart-classwise .title')].map(t => t.textContent).join()"
-    )
+    chart = "document.getElementById('chart-classwise')"
+    assert "class 11 " in browser.run(f"{chart}.getAttribute('aria-label')")
+    titles = browser.run(f"[...{chart}.querySelectorAll('.title')].map(t => t.textContent).join()")
     assert "class 11" in titles  # the fourth, as texts are sorted
 
 
@@ -178,14 +181,20 @@ def test_everything_that_can_be_used_can_be_reached_by_the_keyboard(page):
 
 
 CONTRAST = """(() => {
-  const channel = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; const light
-  = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b); const rgb = text
-  => text.match(/[0-9.]+/g).map(Number); const ground = e => { for (; e; e = e.parentElement) {
-  const c = rgb(getComputedStyle(e).backgroundColor);
-    if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
-  const texts = [...document.querySelectorAll('p, dt, dd, th, td:not(.none), h1, h2, span, summary,
-  label, button')]; return Math.min(...texts.filter(e => e.offsetParent &&
-  e.textContent.trim()).map(e => {
+  const channel = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const rgb = text => text.match(/[0-9.]+/g).map(Number);
+  const ground = e => {
+    for (; e; e = e.parentElement) {
+      const c = rgb(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const kinds = 'p, dt, dd, th, td:not(.none), h1, h2, span, summary, label, button';
+  const texts = [...document.querySelectorAll(kinds)];
+  const shown = texts.filter(e => e.offsetParent && e.textContent.trim());
+  return Math.min(...shown.map(e => {
     const [a, b] = [light(rgb(getComputedStyle(e).color)), light(ground(e))].sort((p, q) => q - p);
     return (a + 0.05) / (b + 0.05);
   }));
@@ -197,12 +206,9 @@ def test_text_has_the_contrast_that_guidelines_ask_for(reports, dark):
     with Browser(dark=dark) as browser:
         browser.open(reports[2])
         assert browser.run(CONTRAST) >= 4.5
-        luminance = sum(
-            browser.run(
-                "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)"
-            )
-        )
-        assert (luminance < 150) == dark
+        ground = "getComputedStyle(document.body).backgroundColor"
+        channels = browser.run(f"{ground}.match(/[0-9]+/g).map(Number)")
+        assert (sum(channels) < 150) == dark
 
 
 def test_it_prints(page, tmp_path):

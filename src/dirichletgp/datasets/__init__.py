@@ -1,4 +1,4 @@
-"""The nine datasets of the paper by name, from a folder, a cache, an installed package or a download."""
+"""The nine datasets of the paper by name: from a folder, a cache, a package or a download."""
 
 from .catalogue import dataset_names
 from .download import DatasetError

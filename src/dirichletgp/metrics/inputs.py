@@ -5,18 +5,18 @@ from __future__ import annotations  # help() shows ArrayLike, not what it stands
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from .._gp.core.arrays import AnyArray, Array, Integers
 
 # Sums further from one, or numbers further outside [0, 1], are mistakes and not rounding.
 SUM_TOLERANCE = 1e-3
 RANGE_TOLERANCE = 1e-6
 
 
-def checked(
+def checked_predictions(
     y_true: ArrayLike, y_prob: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None
-) -> tuple[NDArray[np.intp], Array, Array, list[Any]]:
+) -> tuple[Integers, Array, Array, list[Any]]:
     """Column of the true class, probabilities (n, C), weights, and the classes of the columns."""
     truth = as_labels(y_true, "y_true")
     prob = _as_columns(y_prob)
@@ -64,12 +64,14 @@ def _as_columns(y_prob: ArrayLike) -> Array:
     if off.size and off.max() > SUM_TOLERANCE:
         row = int(off.argmax())
         raise ValueError(
-            f"the rows of y_prob must sum to 1, row {row} sums to {prob[row].sum():.6g}; divide every row by its sum"
+            f"the rows of y_prob must sum to 1, row {row} sums to {prob[row].sum():.6g}; "
+            "divide every row by its sum"
         )
     return prob
 
 
-def as_labels(values: ArrayLike, name: str) -> NDArray[Any]:
+def as_labels(values: ArrayLike, name: str) -> AnyArray:
+    """Labels as an array (n,) of numbers or of strings; `name` is for the error."""
     array = np.asarray(values)
     if array.dtype == object:  # strings of pandas and polars arrive so
         is_text = [isinstance(value, str) for value in array.ravel()]
@@ -83,11 +85,13 @@ def as_labels(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def check_same_length(name: str, length: int, expected: int) -> None:
+    """An error if an argument has another number of rows than `y_true`."""
     if length != expected:
         raise ValueError(f"{name} has {length} rows but y_true has {expected}; they must match")
 
 
 def checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array:
+    """Weights (n_rows,) as given, or ones; an error if they cannot be weights."""
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)

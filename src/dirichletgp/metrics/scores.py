@@ -3,16 +3,16 @@
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
 from math import log
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .curve import Confidence, Strategy, binned
-from .inputs import Array, as_labels, check_same_length, checked, checked_weight
+from .._gp.core.arrays import AnyArray, Array, Integers
+from .curve import Confidence, Strategy, binned_curve
+from .inputs import as_labels, check_same_length, checked_predictions, checked_weight
 
 # log of 2**-1074, the smallest positive double: the charge for an event declared impossible.
-LOG_OF_ZERO = -1074 * log(2.0)
+_LOG_OF_ZERO = -1074 * log(2.0)
 
 
 def expected_calibration_error(
@@ -69,9 +69,9 @@ def expected_calibration_error(
     >>> round(expected_calibration_error(["no", "no", "no", "yes"], y_prob), 3)
     0.35
     """
-    true_column, prob, weight, _ = checked(y_true, y_prob, labels, sample_weight)
+    true_column, prob, weight, _ = checked_predictions(y_true, y_prob, labels, sample_weight)
     event = prob.argmax(axis=1) == true_column
-    curve = binned(prob.max(axis=1), event, weight, n_bins, strategy, confidence)
+    curve = binned_curve(prob.max(axis=1), event, weight, n_bins, strategy, confidence)
     return curve.calibration_error
 
 
@@ -122,11 +122,11 @@ def classwise_calibration_error(
     >>> classwise_calibration_error(["a", "b", "c"], y_prob, per_class=True).round(3).tolist()
     [0.167, 0.233, 0.2]
     """
-    true_column, prob, weight, classes = checked(y_true, y_prob, labels, sample_weight)
+    true_column, prob, weight, classes = checked_predictions(y_true, y_prob, labels, sample_weight)
     errors = np.empty(len(classes))
     for column in range(len(classes)):
         event = true_column == column
-        curve = binned(prob[:, column], event, weight, n_bins, strategy, confidence)
+        curve = binned_curve(prob[:, column], event, weight, n_bins, strategy, confidence)
         errors[column] = curve.calibration_error
     return errors if per_class else float(errors.mean())
 
@@ -168,11 +168,16 @@ def mean_negative_log_likelihood(
     >>> round(mean_negative_log_likelihood([0, 1, 1], [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]), 4)
     0.3406
     """
-    true_column, prob, weight, _ = checked(y_true, y_prob, labels, sample_weight)
+    true_column, prob, weight, _ = checked_predictions(y_true, y_prob, labels, sample_weight)
+    return float(-np.average(log_likelihood_of_rows(prob, true_column), weights=weight))
+
+
+def log_likelihood_of_rows(prob: Array, true_column: Integers) -> Array:
+    """Log probabilities (n,) of the true classes, of which none is infinite."""
     likelihood = prob[np.arange(len(true_column)), true_column]
-    log_likelihood = np.full(len(likelihood), LOG_OF_ZERO)
+    log_likelihood = np.full(len(likelihood), _LOG_OF_ZERO)
     np.log(likelihood, out=log_likelihood, where=likelihood > 0)
-    return float(-np.average(log_likelihood, weights=weight))
+    return log_likelihood
 
 
 def error_rate(
@@ -211,9 +216,12 @@ def error_rate(
     """
     prediction = np.asarray(y_pred)
     if prediction.ndim == 2 or _has_fractions(prediction):
-        true_column, prob, weight, _ = checked(y_true, prediction, labels, sample_weight)
+        true_column, prob, weight, _ = checked_predictions(
+            y_true, prediction, labels, sample_weight
+        )
         return float(np.average(prob.argmax(axis=1) != true_column, weights=weight))
-    truth, predicted = as_labels(y_true, "y_true"), as_labels(y_pred, "y_pred")
+    truth = as_labels(y_true, "y_true")
+    predicted = as_labels(y_pred, "y_pred")
     check_same_length("y_pred", len(predicted), len(truth))
     if (truth.dtype.kind == "U") != (predicted.dtype.kind == "U"):
         raise ValueError(
@@ -224,5 +232,5 @@ def error_rate(
     return float(np.average(predicted != truth, weights=weight))
 
 
-def _has_fractions(values: NDArray[Any]) -> bool:
+def _has_fractions(values: AnyArray) -> bool:
     return values.dtype.kind == "f" and bool(np.any(values != np.floor(values)))

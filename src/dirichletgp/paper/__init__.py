@@ -1,8 +1,9 @@
 """Every table and figure of the paper, regenerated.
 
-One module per artefact; each has `tasks`, what must be computed, and `render`, what is shown of it.
-Tasks are kept in a `Store`, one file each, so that nothing is computed twice and a killed run goes
-on where it was. `python -m dirichletgp.paper.<artefact>` runs one of them, `dirichletgp paper` all.
+`artefacts` has one module per table or figure; each has `tasks`, what must be computed, and
+`render`, what is shown of it. Results of tasks are kept in a `Store`, one file each, so that
+nothing is computed twice and a killed run goes on where it was. `dirichletgp paper` runs all of
+them, `dirichletgp paper --artefact NAME` one.
 """
 
 from .plan import Plan

@@ -51,9 +51,8 @@ def _content(kind: str, what: str, title: str | None, out: Path, docs: Path) -> 
     if not path.is_file():
         return "*Not in this run.*"
     for suffix in (".png", ".svg"):
-        write_atomically(
-            docs / "images" / "paper" / f"{what}{suffix}", path.with_suffix(suffix).read_bytes()
-        )
+        copy = docs / "images" / "paper" / f"{what}{suffix}"
+        write_atomically(copy, path.with_suffix(suffix).read_bytes())
     return f"![{title or what}](images/paper/{what}.png)"
 
 

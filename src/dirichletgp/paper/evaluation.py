@@ -1,4 +1,4 @@
-"""One method on one split: what the tables, the speed-up and the reliability diagrams are made of."""
+"""One method on one split: what tables, speed-up and reliability diagrams are made of."""
 
 import time
 import warnings
@@ -14,8 +14,8 @@ from ..metrics import (
     mean_negative_log_likelihood,
     reliability_curve,
 )
+from .dataset import Dataset
 from .methods import estimator, parameters
-from .plan import Data
 from .store import Result, Settings
 from .task import Task
 
@@ -26,7 +26,7 @@ _FORMAT = 2
 _GUESSES = {"gpc": 40.0, "ours": 20.0, "nkrr": 1.5}
 
 
-def evaluation(data: Data, method: str, seed: int, **changes: Any) -> Task:
+def evaluation(data: Dataset, method: str, seed: int, **changes: Any) -> Task:
     """The task of fitting and scoring a method on a split."""
     model = estimator(method, data, seed, **changes)
     chosen = parameters(model)
@@ -37,18 +37,14 @@ def evaluation(data: Data, method: str, seed: int, **changes: Any) -> Task:
         "estimator": chosen,
         "format": _FORMAT,
     }
-    size = (
-        (data.n_train / 15_000) ** 0.8
-        * (chosen["n_inducing"] or 1000)
-        / (1000 if method == "ours" else 200)
-    )
+    rows = (data.n_train / 15_000) ** 0.8
+    points = (chosen["n_inducing"] or 1000) / (1000 if method == "ours" else 200)
+    seconds = _GUESSES.get(method, 2.0) * rows * points
     # A task lives as long as the run: it is a copy that is fitted, and forgotten.
-    return Task(
-        KIND, settings, lambda: measure(clone(model), data, seed), _GUESSES.get(method, 2.0) * size
-    )
+    return Task(KIND, settings, lambda: measure(clone(model), data, seed), seconds)
 
 
-def measure(model: Any, data: Data, seed: int) -> Result:
+def measure(model: Any, data: Dataset, seed: int) -> Result:
     """Fit, predict and score; training time is that of `fit` alone."""
     split = data.split(seed)
     start = time.perf_counter()
@@ -58,7 +54,8 @@ def measure(model: Any, data: Data, seed: int) -> Result:
     fitted = time.perf_counter()
     probabilities = model.predict_proba(split.X_test)
     predicted = time.perf_counter()
-    y, labels = split.y_test, model.classes_
+    y = split.y_test
+    labels = model.classes_
     result: Result = {
         "error": error_rate(y, probabilities, labels=labels),
         "mnll": mean_negative_log_likelihood(y, probabilities, labels=labels),
@@ -72,17 +69,17 @@ def measure(model: Any, data: Data, seed: int) -> Result:
         "warnings": sorted({str(warning.message) for warning in said}),
     }
     which = {"labels": labels, "pos_label": labels[1] if data.binary else None}
-    result["curves"] = {"mean": _as_counts(reliability_curve(y, probabilities, **which), len(y))}
+    curves = {"mean": reliability_curve(y, probabilities, **which)}
     if data.binary and hasattr(model, "predict_interval"):
-        quantiles = model.predict_interval(split.X_test, level=LEVEL)
-        for name, quantile in zip(("lower", "upper"), quantiles, strict=True):
-            curve = reliability_curve(y, quantile[:, 1], **which)
-            result["curves"][name] = _as_counts(curve, len(y))
-        result["interval_width"] = float(np.mean(quantiles[1][:, 1] - quantiles[0][:, 1]))
+        lower, upper = model.predict_interval(split.X_test, level=LEVEL)
+        curves["lower"] = reliability_curve(y, lower[:, 1], **which)
+        curves["upper"] = reliability_curve(y, upper[:, 1], **which)
+        result["interval_width"] = float(np.mean(upper[:, 1] - lower[:, 1]))
+    result["curves"] = {name: counts_of_bins(curve, len(y)) for name, curve in curves.items()}
     return result
 
 
-def _as_counts(curve: ReliabilityCurve, n: int) -> dict[str, list[float]]:
+def counts_of_bins(curve: ReliabilityCurve, n: int) -> dict[str, list[float]]:
     """Sums per bin, which add up over splits: rows, confidences, events."""
     rows = curve.mass * n
     return {
@@ -97,10 +94,12 @@ def pooled_curve(results: list[Result], which: str) -> ReliabilityCurve | None:
     curves = [result["curves"][which] for result in results if which in result["curves"]]
     if not curves:
         return None
-    rows, confidence, events = (
-        np.sum([curve[key] for curve in curves], axis=0) for key in curves[0]
-    )
+    total = {key: np.sum([curve[key] for curve in curves], axis=0) for key in curves[0]}
+    rows = total["rows"]
     with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin is the NaN it should be
         return ReliabilityCurve(
-            np.linspace(0, 1, len(rows) + 1), events / rows, confidence / rows, rows / rows.sum()
+            bin_edges=np.linspace(0, 1, len(rows) + 1),
+            accuracy=total["events"] / rows,
+            confidence=total["confidence"] / rows,
+            mass=rows / rows.sum(),
         )

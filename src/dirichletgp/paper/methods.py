@@ -2,33 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import DirichletGPClassifier
 from ..baselines import GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier
-
-if TYPE_CHECKING:
-    from .plan import Data
+from .dataset import Dataset
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method, how it is written, and how it is drawn (colours of Okabe and Ito, a marker each)."""
+    """A method, how it is written, and how it is drawn (Okabe and Ito's colours, a marker each)."""
 
     label: str
     colour: str
     marker: str
-    make: Callable[["Data", dict[str, Any]], Any]
+    make: Callable[[Dataset, dict[str, Any]], Any]
 
 
-def _gpd(data: "Data", shared: dict[str, Any]) -> Any:
-    alpha = data.alpha_epsilon
+def _gpd(data: Dataset, shared: dict[str, Any]) -> Any:
     return DirichletGPClassifier(
-        ard=False, label_transform="dirichlet", alpha_epsilon=alpha, **shared
+        ard=False,
+        label_transform="dirichlet",
+        alpha_epsilon=data.alpha_epsilon,
+        **shared,
     )
 
 
-def _gpc(data: "Data", shared: dict[str, Any]) -> Any:
+def _gpc(data: Dataset, shared: dict[str, Any]) -> Any:
     if data.binary:
         return VariationalGPClassifier(ard=False, likelihood="probit", **shared)
     # The authors used RobustMax, which takes many times as long to settle. Every pass costs C times
@@ -38,28 +38,32 @@ def _gpc(data: "Data", shared: dict[str, Any]) -> Any:
     )
 
 
+def _gpr(data: Dataset, shared: dict[str, Any]) -> Any:
+    return GPRegressionClassifier(ard=False, **shared)
+
+
+def _gpr_platt(data: Dataset, shared: dict[str, Any]) -> Any:
+    return GPRegressionClassifier(ard=False, calibration="platt", **shared)
+
+
+def _nkrr(data: Dataset, shared: dict[str, Any]) -> Any:
+    return NystromRidgeClassifier(**shared)
+
+
+def _defaults(data: Dataset, shared: dict[str, Any]) -> Any:
+    return DirichletGPClassifier(random_state=shared["random_state"])
+
+
 # The defaults have 1,000 inducing points, which is too many for a quick run.
 QUICK_POINTS = 200
 
 METHODS = {
     "gpc": Method("GPC", "#D55E00", "s", _gpc),
     "gpd": Method("GPD", "#0072B2", "o", _gpd),
-    "gpr": Method(
-        "GPR", "#E69F00", "^", lambda data, shared: GPRegressionClassifier(ard=False, **shared)
-    ),
-    "gpr-platt": Method(
-        "GPR (Platt)",
-        "#009E73",
-        "v",
-        lambda data, shared: GPRegressionClassifier(ard=False, calibration="platt", **shared),
-    ),
-    "nkrr": Method("NKRR", "#CC79A7", "D", lambda data, shared: NystromRidgeClassifier(**shared)),
-    "ours": Method(
-        "GPD (defaults)",
-        "#56B4E9",
-        "P",
-        lambda data, shared: DirichletGPClassifier(random_state=shared["random_state"]),
-    ),
+    "gpr": Method("GPR", "#E69F00", "^", _gpr),
+    "gpr-platt": Method("GPR (Platt)", "#009E73", "v", _gpr_platt),
+    "nkrr": Method("NKRR", "#CC79A7", "D", _nkrr),
+    "ours": Method("GPD (defaults)", "#56B4E9", "P", _defaults),
 }
 
 
@@ -70,14 +74,16 @@ def parameters(model: Any) -> dict[str, Any]:
     }
 
 
-def estimator(name: str, data: "Data", seed: int, **changes: Any) -> Any:
-    """A method in the settings of the paper: min-max scaling, isotropic RBF kernel, the paper's points and alpha.
+def estimator(name: str, data: Dataset, seed: int, **changes: Any) -> Any:
+    """A method in the settings of the paper.
+
+    Min-max scaling, an isotropic RBF kernel, the paper's inducing points and alpha.
 
     Parameters
     ----------
     name : str
         A key of `METHODS`.
-    data : Data
+    data : Dataset
     seed : int
     **changes
         Parameters that differ from the paper's.

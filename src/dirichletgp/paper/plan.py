@@ -6,84 +6,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..datasets import DatasetError, dataset_names, load_dataset
-from ..datasets.fingerprint import canonical_order, fingerprint
+from ..datasets.checksum import canonical_order, rows_checksum
+from .dataset import Dataset
 from .methods import METHODS
 from .store import Store
 
 # Quick runs are for seeing that everything works: small data, few splits.
 QUICK_DATASETS = ("eeg", "magic", "letter")
-_QUICK_TRAIN, _QUICK_TEST, _QUICK_POINTS, _QUICK_SPLITS = 1_000, 1_000, 40, 2
+_QUICK_TRAIN = 1_000
+_QUICK_TEST = 1_000
+_QUICK_POINTS = 40
+_QUICK_SPLITS = 2
 # Results on part of a dataset are not the paper's, and do not need as many splits.
 _PARTIAL_SPLITS = 5
-# Splits that slow methods get: of datasets with more than 200,000 training rows, and of parts of
-# datasets.
-_DEAR, _DEAR_PARTIAL = {"gpc": 1, "ours": 2}, {"gpc": 3, "ours": 3}
-
-
-@dataclass(frozen=True)
-class Split:
-    """Rows to train with and to test on."""
-
-    X: NDArray[np.float64]
-    y: NDArray[np.int64]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Data:
-    """A dataset with the sizes of this run.
-
-    Attributes
-    ----------
-    name, label : str
-        The label says "(partial)" if it is.
-    n_train, n_test, n_inducing, n_splits, n_classes : int
-    inducing : str
-    alpha_epsilon : float
-    settings : dict
-        What results on it depend on, as JSON.
-    bunch : Bunch
-    order : ndarray of shape (n,)
-        The rows in an order that does not depend on the source.
-    quick : bool
-        Whether this is a quick run.
-    """
-
-    name: str
-    label: str
-    n_train: int
-    n_test: int
-    n_inducing: int
-    n_splits: int
-    n_classes: int
-    inducing: str
-    alpha_epsilon: float
-    settings: dict[str, Any]
-    bunch: Any
-    order: NDArray[np.intp]
-    quick: bool = False
-
-    def split(self, seed: int) -> Split:
-        """A seeded random split."""
-        rows = self.order[np.random.default_rng(seed).permutation(len(self.order))]
-        test, train = rows[: self.n_test], rows[self.n_test : self.n_test + self.n_train]
-        X, y = self.bunch.X, self.bunch.y
-        return Split(X[train], y[train], X[test], y[test])
-
-    @property
-    def partial(self) -> bool:
-        """Whether rows of the paper's dataset are missing."""
-        return bool(self.bunch.partial)
-
-    @property
-    def binary(self) -> bool:
-        """Whether it has two classes."""
-        return self.n_classes == 2
+# Splits that slow methods get: of datasets with very many training rows, and of parts of datasets.
+_VERY_MANY_ROWS = 200_000
+_SPLITS_OF_LARGE = {"gpc": 1, "ours": 2}
+_SPLITS_OF_PARTIAL = {"gpc": 3, "ours": 3}
 
 
 @dataclass
@@ -124,7 +64,7 @@ class Plan:
     allow_download: bool = True
     repetitions: int = 200
     skipped: list[str] = field(default_factory=list)
-    _loaded: dict[str, Data | None] = field(default_factory=dict)
+    _loaded: dict[str, Dataset | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.out = Path(self.out)
@@ -156,7 +96,7 @@ class Plan:
         wanted = self.datasets or (QUICK_DATASETS if self.quick else tuple(dataset_names()))
         return [name for name in names if name in wanted]
 
-    def available(self, *names: str) -> list[Data]:
+    def available(self, *names: str) -> list[Dataset]:
         """Those of the named datasets that this run is about and that can be had."""
         return [data for name in self.chosen(*names) if (data := self._load(name)) is not None]
 
@@ -164,13 +104,13 @@ class Plan:
         """Those of the named methods that this run is about."""
         return [name for name in names if not self.methods or name in self.methods]
 
-    def n_splits(self, data: Data, method: str) -> int:
+    def n_splits(self, data: Dataset, method: str) -> int:
         """How many splits of a dataset a method gets."""
         most = data.n_splits
-        if data.n_train > 200_000:
-            most = min(most, _DEAR.get(method, most))
+        if data.n_train > _VERY_MANY_ROWS:
+            most = min(most, _SPLITS_OF_LARGE.get(method, most))
         elif data.partial:
-            most = min(most, _DEAR_PARTIAL.get(method, most))
+            most = min(most, _SPLITS_OF_PARTIAL.get(method, most))
         return most if self.splits is None else min(most, self.splits)
 
     def skip(self, message: str) -> None:
@@ -179,7 +119,7 @@ class Plan:
             self.skipped.append(message)
             print(message, file=sys.stderr, flush=True)
 
-    def _load(self, name: str) -> Data | None:
+    def _load(self, name: str) -> Dataset | None:
         if name not in self._loaded:
             try:
                 bunch = load_dataset(name, self.data, allow_download=self.allow_download)
@@ -189,22 +129,29 @@ class Plan:
                 self._loaded[name] = None
         return self._loaded[name]
 
-    def _sized(self, bunch: Any) -> Data:
+    def _sized(self, bunch: Any) -> Dataset:
         """A dataset at the size of this run."""
-        n_train, n_test, n_inducing, n_splits = (
-            bunch.n_train,
-            bunch.n_test,
-            bunch.n_inducing,
-            bunch.n_splits,
-        )
+        n_train = bunch.n_train
+        n_test = bunch.n_test
+        n_inducing = bunch.n_inducing
+        n_splits = bunch.n_splits
         label = bunch.label
         if self.quick:
-            n_train, n_test = min(n_train, _QUICK_TRAIN), min(n_test, _QUICK_TEST)
-            n_inducing, n_splits = min(n_inducing, _QUICK_POINTS), _QUICK_SPLITS
+            n_train = min(n_train, _QUICK_TRAIN)
+            n_test = min(n_test, _QUICK_TEST)
+            n_inducing = min(n_inducing, _QUICK_POINTS)
+            n_splits = _QUICK_SPLITS
             label += f" ({n_train:,} rows)"
         elif bunch.partial:
             n_splits = min(n_splits, _PARTIAL_SPLITS)
-        return Data(
+        settings = {
+            "dataset": bunch.name,
+            "partial": bunch.partial,
+            "rows": rows_checksum(bunch.X, bunch.y)[:16],
+            "n_train": n_train,
+            "n_test": n_test,
+        }
+        return Dataset(
             name=bunch.name,
             label=label,
             n_train=n_train,
@@ -214,13 +161,7 @@ class Plan:
             n_classes=bunch.n_classes,
             inducing=bunch.inducing,
             alpha_epsilon=bunch.alpha_epsilon,
-            settings={
-                "dataset": bunch.name,
-                "partial": bunch.partial,
-                "rows": fingerprint(bunch.X, bunch.y)[:16],
-                "n_train": n_train,
-                "n_test": n_test,
-            },
+            settings=settings,
             bunch=bunch,
             order=canonical_order(bunch.X, bunch.y),
             quick=self.quick,

@@ -1,13 +1,9 @@
-"""A run: tasks, then tables, figures and the page; and the front of each artefact that is run alone."""
+"""A run: tasks, then tables, figures and the page."""
 
-import argparse
-import importlib
 import json
 import os
 import platform
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,28 +11,17 @@ import scipy
 import sklearn
 
 from .. import __version__
-from ..datasets import DatasetError, dataset_names
 from ..persistence.atomic_write import write_atomically
+from .artefacts import CHEAP_FIRST, REGISTRY
+from .drawing import drawing_style
 from .evaluation import KIND
 from .fingerprint import code_fingerprint
-from .methods import METHODS
-from .page import page
+from .page_section import write_tables
 from .plan import Plan
-from .section import Section, drawing, write_tables
-from .task import Task, duration, run_tasks, without_repetition
+from .task import Task, duration, run_tasks, stored_results, without_repetition
+from .web_page import web_page
 
-ARTEFACTS = (
-    "dataset_table",
-    "results",
-    "speedup",
-    "inducing_points",
-    "reliability",
-    "alpha",
-    "loss_convergence",
-    "one_dimensional",
-)
-# Cheap ones first, so that much is there if a run is stopped.
-_CHEAP_FIRST = ("one_dimensional", "loss_convergence", "alpha")
+ARTEFACTS = tuple(REGISTRY)
 
 
 def run_paper(
@@ -73,20 +58,17 @@ def run_paper(
     if unknown:
         raise ValueError(f"artefact {unknown[0]!r} is unknown; choose from {', '.join(ARTEFACTS)}")
     wanted = [name for name in ARTEFACTS if not artefacts or name in artefacts]
-    with drawing():  # says that matplotlib is missing before anything is computed
+    with drawing_style():  # says that matplotlib is missing before anything is computed
         pass
     start = time.perf_counter()
-    modules = {name: importlib.import_module(f".{name}", __package__) for name in wanted}
-    order = sorted(wanted, key=lambda name: name not in _CHEAP_FIRST)
-    tasks = [task for name in order for task in modules[name].tasks(plan)]
+    order = [name for name in CHEAP_FIRST if name in wanted]
+    tasks = [task for name in order for task in REGISTRY[name].tasks(plan)]
     tasks = without_repetition(tasks, plan.store)
     computed, failures = (0, []) if draw_only else run_tasks(tasks, plan.store)
-    with drawing():
-        sections: list[Section] = [module.render(plan) for module in modules.values()]
+    with drawing_style():
+        sections = [REGISTRY[name].render(plan) for name in wanted]
     write_tables(sections, plan.out)
-    kept = [
-        result for task in tasks if (result := plan.store.get(task.kind, task.settings)) is not None
-    ]
+    kept = stored_results(tasks, plan.store)
     summary = {
         "out": str(plan.out),
         "page": str(plan.out / "index.html"),
@@ -100,17 +82,17 @@ def run_paper(
         "command": command,
         "machine": machine(),
     }
-    write_atomically(plan.out / "results.jsonl", _tidy(tasks, plan).encode())
+    write_atomically(plan.out / "results.jsonl", _as_json_lines(tasks, plan).encode())
     write_atomically(plan.out / "summary.json", (json.dumps(summary, indent=1) + "\n").encode())
-    write_atomically(plan.out / "index.html", page(sections, summary, plan.out).encode())
+    write_atomically(plan.out / "index.html", web_page(sections, summary, plan.out).encode())
     return summary
 
 
 def machine() -> dict[str, str | int]:
     """What the times were measured on, without names."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
     return {
         "cores": cores,
         "processor": platform.machine(),
@@ -123,55 +105,23 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def _tidy(tasks: list[Task], plan: Plan) -> str:
-    """All evaluations as JSON lines, one per dataset, method, number of inducing points and split."""
+def _as_json_lines(tasks: list[Task], plan: Plan) -> str:
+    """All evaluations, a line per dataset, method, number of inducing points and split."""
     lines = []
     for task in tasks:
         result = plan.store.get(task.kind, task.settings)
-        if task.kind == KIND and result is not None:
-            what = {
-                key: task.settings[key]
-                for key in ("dataset", "partial", "n_train", "method", "split")
-            }
-            what["n_inducing"] = task.settings["estimator"]["n_inducing"]
-            numbers = {
-                key: value for key, value in result.items() if key not in ("curves", "seconds")
-            }
-            lines.append(json.dumps({**what, **numbers}) + "\n")
+        if task.kind != KIND or result is None:
+            continue
+        keys = ("dataset", "partial", "n_train", "method", "split")
+        entry = {key: task.settings[key] for key in keys}
+        entry["n_inducing"] = task.settings["estimator"]["n_inducing"]
+        entry |= {key: result[key] for key in result if key not in ("curves", "seconds")}
+        lines.append(json.dumps(entry) + "\n")
     return "".join(lines)
 
 
 def report(summary: dict[str, Any]) -> str:
     """The last lines of a run."""
-    lines = [
-        f"{summary['results']} results, {summary['computed']} of them new, in {duration(summary['seconds'])}"
-    ]
-    return "\n".join([*lines, *summary["failed"], f"page: {summary['page']}"])
-
-
-def main(artefact: str, arguments: list[str] | None = None) -> None:
-    """Run one artefact from the command line."""
-    parser = argparse.ArgumentParser(prog=f"python -m dirichletgp.paper.{artefact}")
-    parser.add_argument(
-        "--out", type=Path, default=Path("paper-results"), help="folder for results"
-    )
-    parser.add_argument("--data", type=Path, help="folder of datasets")
-    parser.add_argument("--dataset", action="append", default=[], choices=dataset_names())
-    parser.add_argument("--method", action="append", default=[], choices=list(METHODS))
-    parser.add_argument("--splits", type=int)
-    parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args(arguments)
-    try:
-        plan = Plan(
-            given.out,
-            tuple(given.dataset),
-            tuple(given.method),
-            given.splits,
-            given.quick,
-            given.data,
-        )
-        print(report(run_paper(plan, (artefact,), command=parser.prog)))
-    except KeyboardInterrupt:
-        sys.exit("interrupted; what was computed is kept, the same command goes on from here")
-    except (ValueError, ImportError, DatasetError) as error:
-        sys.exit(str(error))
+    took = duration(summary["seconds"])
+    first = f"{summary['results']} results, {summary['computed']} of them new, in {took}"
+    return "\n".join([first, *summary["failed"], f"page: {summary['page']}"])

@@ -20,8 +20,8 @@ class Store:
     ----------
     folder : Path
         Holds a folder per kind of task. A file's name ends in a hash of all settings of its task
-        and of the code that computes, so changed settings, or another version of the library, find
-        nothing and are computed.
+        and of the code that computes, so changed settings, or code that computes something else,
+        find nothing and are computed.
     """
 
     def __init__(self, folder: Path):
@@ -32,16 +32,13 @@ class Store:
         """Where the result of a task lies, or will."""
         key = {**settings, "code": code_fingerprint(kind)}
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
-        words = [
-            str(settings[key])
-            for key in ("dataset", "method", "size", "split", "chunk")
-            if key in settings
-        ]
+        speaking = ("dataset", "method", "size", "split", "chunk")
+        words = [str(settings[key]) for key in speaking if key in settings]
         name = re.sub(r"[^A-Za-z0-9_.-]+", "_", "-".join([*words, digest]))
         return self.folder / kind / f"{name}.json"
 
     def get(self, kind: str, settings: Settings) -> Result | None:
-        """The result of a task with its `seconds`, or None. A file that is not whole counts as none."""
+        """The result of a task with its `seconds`, or None; none is in a file that is not whole."""
         path = self.path(kind, settings)
         if path in self._known:
             return self._known[path]

@@ -55,13 +55,19 @@ def without_repetition(tasks: Iterable[Task], store: Store) -> list[Task]:
     return list({store.path(task.kind, task.settings): task for task in tasks}.values())
 
 
+def stored_results(tasks: Iterable[Task], store: Store) -> list[Result]:
+    """The results there are, in the order of their tasks."""
+    found = (store.get(task.kind, task.settings) for task in tasks)
+    return [result for result in found if result is not None]
+
+
 def run_tasks(
     tasks: list[Task], store: Store, stream: TextIO | None = None
 ) -> tuple[int, list[str]]:
-    """Compute what the store does not have yet; how many that was, and what went wrong. Results are kept as they come.
+    """Compute what the store does not have yet; how many that was, and what went wrong.
 
-    A task that fails is said and passed over: one bad fit should not cost a night. It is tried
-    again by the next run.
+    Results are kept as they come. A task that fails is said and passed over: one bad fit should
+    not cost a night. It is tried again by the next run.
     """
     stream = stream or sys.stderr
     failures: list[str] = []
@@ -73,28 +79,22 @@ def run_tasks(
             missing.append(task)
         else:
             known[task.family] = result["seconds"]
-    if len(missing) < len(tasks):
-        print(
-            f"{len(tasks) - len(missing)} of {len(tasks)} results are there already",
-            file=stream,
-            flush=True,
-        )
+    there = len(tasks) - len(missing)
+    if there:
+        print(f"{there} of {len(tasks)} results are there already", file=stream, flush=True)
     guessed = spent = 1e-9
     for number, task in enumerate(missing, start=1):
         pace = spent / guessed if number > 1 else 1.0
         left = sum(known.get(other.family, other.seconds * pace) for other in missing[number - 1 :])
-        print(
-            f"[{number}/{len(missing)}, {duration(left)} left] {task.title}",
-            file=stream,
-            end="",
-            flush=True,
-        )
+        place = f"[{number}/{len(missing)}, {duration(left)} left]"
+        print(f"{place} {task.title}", file=stream, end="", flush=True)
         start = time.perf_counter()
         try:
             result = task.compute()
         except Exception as error:
-            failures.append(f"{task.title} failed: {type(error).__name__}: {error}")
-            print(f" failed: {type(error).__name__}: {error}", file=stream, flush=True)
+            reason = f"failed: {type(error).__name__}: {error}"
+            failures.append(f"{task.title} {reason}")
+            print(f" {reason}", file=stream, flush=True)
             continue
         except BaseException:
             print(file=stream, flush=True)
@@ -103,7 +103,8 @@ def run_tasks(
         store.put(task.kind, task.settings, result, seconds)
         print(f": {seconds:.1f} s", file=stream, flush=True)
         known[task.family] = seconds
-        guessed, spent = guessed + task.seconds, spent + seconds
+        guessed += task.seconds
+        spent += seconds
     return len(missing) - len(failures), failures
 
 

@@ -1,4 +1,4 @@
-"""Calibration class by class: a classifier can be honest on the whole and still wrong about one class."""
+"""Calibration class by class: honest on the whole, a classifier can be wrong about one class."""
 
 from typing import Any, Self
 
@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from ..metrics import ReliabilityCurve, reliability_curve
 from ..metrics.curve import Strategy
-from .band import points
 from .canvas import CLASS_COLOURS, CLASS_MARKERS, draw_identity, one_axes
-from .fitted import needs
+from .pipelines import require
+from .quantile_band import occupied_points
 
 
 class ClasswiseCalibrationDisplay:
@@ -70,7 +70,7 @@ class ClasswiseCalibrationDisplay:
         -------
         ClasswiseCalibrationDisplay
         """
-        needs(estimator, "predict_proba", "calibration is a property of probabilities")
+        require(estimator, "predict_proba", "calibration is a property of probabilities")
         return cls.from_predictions(
             y, estimator.predict_proba(X), labels=estimator.classes_, **options
         )
@@ -122,12 +122,10 @@ class ClasswiseCalibrationDisplay:
         """Draw, into `ax` or a new figure, with `n_named` classes in colour; returns itself."""
         self.ax_ = one_axes(ax, "a picture of class-wise calibration", (4.8, 4.6))
         self.figure_ = self.ax_.figure
-        rank = np.empty(len(self.curves), dtype=int)
-        rank[np.argsort(-self.calibration_error, kind="stable")] = np.arange(len(self.curves))
         self.lines_ = []
-        for curve, label, place in zip(
-            self.curves, self.classes.tolist(), rank.tolist(), strict=True
-        ):
+        largest_error_first = np.argsort(-self.calibration_error, kind="stable")
+        rank = np.argsort(largest_error_first)
+        for curve, label, place in zip(self.curves, self.classes.tolist(), rank, strict=True):
             style: dict[str, Any] = {"color": "#B5B5B5", "linewidth": 0.9, "zorder": 1}
             if place < min(n_named, len(CLASS_COLOURS)):
                 style = {
@@ -135,9 +133,9 @@ class ClasswiseCalibrationDisplay:
                     "marker": CLASS_MARKERS[place],
                     "markersize": 4.5,
                     "zorder": 3,
+                    "label": f"{label} (error {curve.calibration_error:.3f})",
                 }
-                style["label"] = f"{label} (error {curve.calibration_error:.3f})"
-            self.lines_ += self.ax_.plot(*points(curve).T, **style)
+            self.lines_ += self.ax_.plot(*occupied_points(curve).T, **style)
         draw_identity(self.ax_)
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         self.ax_.set(

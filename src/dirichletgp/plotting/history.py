@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from .canvas import CLASS_COLOURS, one_axes
-from .fitted import innermost, needs
+from .pipelines import innermost_classifier, require
 
 
 class TrainingHistoryDisplay:
@@ -28,7 +28,8 @@ class TrainingHistoryDisplay:
     Examples
     --------
     >>> from dirichletgp.plotting import TrainingHistoryDisplay
-    >>> history = [{"stage": "kernel", "seconds": 0.1, "note": "", "bound_per_row": [-3.0, -2.0, -1.5]}]
+    >>> stage = {"stage": "kernel", "seconds": 0.1, "note": "", "bound_per_row": [-3.0, -2.0, -1.5]}
+    >>> history = [stage]
     >>> len(TrainingHistoryDisplay.from_predictions(history).lines_)
     1
     """
@@ -54,8 +55,9 @@ class TrainingHistoryDisplay:
         -------
         TrainingHistoryDisplay
         """
-        needs(estimator, "history_", "a fitted DirichletGPClassifier keeps the history of its fit")
-        return cls(innermost(estimator).history_).plot(ax)
+        purpose = "a fitted DirichletGPClassifier keeps the history of its fit"
+        require(estimator, "history_", purpose)
+        return cls(innermost_classifier(estimator).history_).plot(ax)
 
     @classmethod
     def from_predictions(cls, history: list[dict[str, Any]], *, ax: Any = None) -> Self:
@@ -78,7 +80,8 @@ class TrainingHistoryDisplay:
         """Draw, into `ax` or a new figure; returns itself."""
         self.ax_ = one_axes(ax, "a picture of the training history")
         self.figure_ = self.ax_.figure
-        self.lines_, start = [], 1
+        self.lines_ = []
+        start = 1
         for stage in self.history:
             bound = stage["bound_per_row"]
             if not bound:

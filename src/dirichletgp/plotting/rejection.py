@@ -1,4 +1,4 @@
-"""Accuracy against rejection: how good are the predictions that are left when the least certain are refused?"""
+"""Accuracy against rejection: how good is what is left when the least certain are refused?"""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -6,9 +6,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..metrics.inputs import Array, checked
+from .._gp.core.arrays import Array
+from ..metrics.inputs import checked_predictions
 from .canvas import CURVE_COLOUR, REFERENCE_COLOUR, one_axes
-from .fitted import display_name, needs
+from .pipelines import display_name, require
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def rejection_curve(
     >>> curve.rejected.tolist(), curve.accuracy.tolist()
     ([0.0, 0.25, 0.5], [0.75, 1.0, 1.0])
     """
-    true_column, prob, _, _ = checked(y_true, y_prob, labels, None)
+    true_column, prob, _, _ = checked_predictions(y_true, y_prob, labels, None)
     confidence = prob.max(axis=1)
     correct = prob.argmax(axis=1) == true_column
     order = np.argsort(confidence, kind="stable")
@@ -132,7 +133,7 @@ class RejectionDisplay:
         -------
         RejectionDisplay
         """
-        needs(estimator, "predict_proba", "rows are refused by their largest probability")
+        require(estimator, "predict_proba", "rows are refused by their largest probability")
         name = display_name(estimator, name)
         return cls.from_predictions(
             y, estimator.predict_proba(X), labels=estimator.classes_, name=name, **options
@@ -167,9 +168,8 @@ class RejectionDisplay:
         -------
         RejectionDisplay
         """
-        return cls(rejection_curve(y_true, y_prob, labels=labels), name=name).plot(
-            ax, **line_properties
-        )
+        curve = rejection_curve(y_true, y_prob, labels=labels)
+        return cls(curve, name=name).plot(ax, **line_properties)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **line_properties: Any) -> Self:
         """Draw, into `ax` or a new figure; returns itself."""

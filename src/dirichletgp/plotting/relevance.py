@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._gp.core.kernels import Kernel
-from ..metrics.inputs import Array
+from .._gp.core.arrays import Array
 from .canvas import CURVE_COLOUR, one_axes
-from .fitted import innermost, needs
+from .kernels import fitted_kernel, kernel_relevance
+from .pipelines import innermost_classifier, require
 
 _MOST_POINTS = 300
 
@@ -40,14 +40,13 @@ def feature_relevance(classifier: Any) -> Array:
     >>> bool(feature_relevance(classifier)[0] > 0.9)
     True
     """
-    model = classifier._model
-    points = model.points[:: -(-len(model.points) // _MOST_POINTS)]
-    share = np.empty(points.shape[1])
-    for j, lengthscale in enumerate(model.kernel.lengthscale):
-        alone = Kernel(model.kernel.family, np.array([lengthscale]), 1.0)
-        column = np.ascontiguousarray(points[:, j, None])
-        share[j] = max(0.0, 1.0 - alone.values(column, column).mean())
-    return share / share.sum() if share.sum() > 0 else np.full(len(share), 1.0 / len(share))
+    kernel, points = fitted_kernel(classifier)
+    step = -(-len(points) // _MOST_POINTS)
+    relevance = kernel_relevance(kernel, points[::step])
+    total = relevance.sum()
+    if total > 0:
+        return relevance / total
+    return np.full(len(relevance), 1.0 / len(relevance))
 
 
 class FeatureRelevanceDisplay:
@@ -71,7 +70,9 @@ class FeatureRelevanceDisplay:
     Examples
     --------
     >>> from dirichletgp.plotting import FeatureRelevanceDisplay
-    >>> display = FeatureRelevanceDisplay.from_predictions([0.2, 0.7, 0.1], feature_names=["age", "dose", "sex"])
+    >>> display = FeatureRelevanceDisplay.from_predictions(
+    ...     [0.2, 0.7, 0.1], feature_names=["age", "dose", "sex"]
+    ... )
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
     ['dose', 'age', 'sex']
     """
@@ -87,7 +88,8 @@ class FeatureRelevanceDisplay:
         self.feature_names = np.asarray(feature_names)
         if self.feature_names.shape != self.relevance.shape:
             raise ValueError(
-                f"feature_names has shape {self.feature_names.shape}, expected {self.relevance.shape}"
+                f"feature_names has shape {self.feature_names.shape}, "
+                f"expected {self.relevance.shape}"
             )
 
     @classmethod
@@ -115,12 +117,9 @@ class FeatureRelevanceDisplay:
         -------
         FeatureRelevanceDisplay
         """
-        needs(
-            estimator,
-            "lengthscale_",
-            "relevance is read off the lengthscales of a fitted DirichletGPClassifier",
-        )
-        classifier = innermost(estimator)
+        purpose = "relevance is read off the lengthscales of a fitted DirichletGPClassifier"
+        require(estimator, "lengthscale_", purpose)
+        classifier = innermost_classifier(estimator)
         if feature_names is None:
             feature_names = getattr(classifier, "feature_names_in_", None)
         return cls(feature_relevance(classifier), feature_names).plot(ax, max_features=max_features)
@@ -156,12 +155,10 @@ class FeatureRelevanceDisplay:
         shown = np.argsort(-self.relevance, kind="stable")[:max_features]
         self.ax_ = one_axes(ax, "a picture of feature relevance", (5.4, 1.0 + 0.26 * len(shown)))
         self.figure_ = self.ax_.figure
-        self.bars_ = self.ax_.barh(
-            np.arange(len(shown)), self.relevance[shown], color=CURVE_COLOUR, height=0.7
-        )
-        self.ax_.set_yticks(
-            np.arange(len(shown)), [str(name) for name in self.feature_names[shown]]
-        )
+        heights = np.arange(len(shown))
+        names = [str(name) for name in self.feature_names[shown]]
+        self.bars_ = self.ax_.barh(heights, self.relevance[shown], color=CURVE_COLOUR, height=0.7)
+        self.ax_.set_yticks(heights, names)
         self.ax_.invert_yaxis()
         self.ax_.set_xlabel("Share in telling rows apart")
         return self

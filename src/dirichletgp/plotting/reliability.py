@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._gp.core.arrays import AnyArray, Array
 from ..metrics import ReliabilityCurve, expected_calibration_error, reliability_curve
 from ..metrics.curve import Confidence, Strategy
-from ..metrics.inputs import Array
-from .band import draw_band, points, quantile_curves
 from .canvas import CURVE_COLOUR, draw_identity, pyplot
-from .fitted import display_name, innermost, needs, transformed
+from .pipelines import display_name, innermost_classifier, require, transformed_rows
+from .quantile_band import draw_band, occupied_points, quantile_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,13 +148,14 @@ class ReliabilityDisplay:
         >>> display.name
         'GaussianNB'
         """
-        needs(estimator, "predict_proba", "a reliability diagram needs probabilities")
+        require(estimator, "predict_proba", "a reliability diagram needs probabilities")
         classes = estimator.classes_
         lower = upper = None
         if pos_label is not None or len(classes) == 2:
-            classifier = innermost(estimator)
+            classifier = innermost_classifier(estimator)
             if hasattr(classifier, "predict_interval"):
-                lower, upper = classifier.predict_interval(transformed(estimator, X), level=level)
+                rows = transformed_rows(estimator, X)
+                lower, upper = classifier.predict_interval(rows, level=level)
         return cls.from_predictions(
             y,
             estimator.predict_proba(X),
@@ -235,27 +236,22 @@ class ReliabilityDisplay:
             pos_label = classes[1]
         which: dict[str, Any] = {"pos_label": pos_label, "labels": labels}
         curve = reliability_curve(y_true, y_prob, **which, **binning)
-        prob = np.asarray(y_prob, dtype=np.float64)
-        score = (
-            prob
-            if prob.ndim == 1 or pos_label is None
-            else prob[:, classes.tolist().index(pos_label)]
-        )
-        if prob.ndim == 1 and pos_label == classes[0]:
-            score = 1.0 - prob
-        band = quantile_curves(
-            curve, score, {"lower": lower, "upper": upper}, pos_label, classes, sample_weight
-        )
-        return cls(
+        if pos_label is not None and len(classes) > 2:
+            error = curve.calibration_error
+        score = _probability_of(np.asarray(y_prob, dtype=np.float64), classes, pos_label)
+        quantiles = {"lower": lower, "upper": upper}
+        below, above = quantile_curves(curve, score, quantiles, pos_label, classes, sample_weight)
+        display = cls(
             curve,
             reliability_curve(y_true, y_prob, **which, **rows).mass,
-            error if pos_label is None or len(classes) == 2 else curve.calibration_error,
-            lower=band[0],
-            upper=band[1],
+            error,
+            lower=below,
+            upper=above,
             level=level,
             pos_label=pos_label,
             name=name,
-        ).plot(ax, **line_properties)
+        )
+        return display.plot(ax, **line_properties)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **line_properties: Any) -> Self:
         """Draw.
@@ -281,7 +277,7 @@ class ReliabilityDisplay:
         label = f"{name or 'Mean classifier'} (ECE {self.calibration_error:.3f})"
         style: dict[str, Any] = {"color": CURVE_COLOUR, "marker": "o", "markersize": 5}
         style |= {"linewidth": 1.8, "label": label, "zorder": 3} | line_properties
-        (self.line_,) = self.ax_.plot(*points(self.curve).T, **style)
+        (self.line_,) = self.ax_.plot(*occupied_points(self.curve).T, **style)
         self.band_ = self._draw_band()
         draw_identity(self.ax_)
         self.bars_ = self._draw_histogram()
@@ -306,7 +302,8 @@ class ReliabilityDisplay:
 
     def _write_labels(self) -> None:
         if self.pos_label is None:
-            x_label, y_label = "Confidence in the predicted class", "Accuracy"
+            x_label = "Confidence in the predicted class"
+            y_label = "Accuracy"
         else:
             x_label = f"Predicted probability of class {self.pos_label}"
             y_label = f"Observed frequency of class {self.pos_label}"
@@ -318,6 +315,15 @@ class ReliabilityDisplay:
             xlim=(-0.02, 1.02), xticks=ticks, xlabel=x_label, ylabel="Proportion\nof rows"
         )
         self.ax_histogram_.locator_params(axis="y", nbins=4)
+
+
+def _probability_of(prob: Array, classes: AnyArray, pos_label: Any) -> Array:
+    """Probabilities (n,) of a class; as they are if no class is asked for."""
+    if pos_label is None:
+        return prob
+    if prob.ndim == 2:
+        return prob[:, classes.tolist().index(pos_label)]
+    return 1.0 - prob if pos_label == classes[0] else prob
 
 
 def _two_axes(ax: Any) -> tuple["Axes", "Axes"]:

@@ -3,11 +3,11 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..metrics.inputs import Array
+from .._gp.core.arrays import Array, Booleans
 from .canvas import CURVE_COLOUR, SECOND_COLOUR, one_axes
-from .fitted import innermost, needs, transformed
+from .pipelines import innermost_classifier, require, transformed_rows
 
 
 class UncertaintyDisplay:
@@ -33,7 +33,9 @@ class UncertaintyDisplay:
     Examples
     --------
     >>> from dirichletgp.plotting import UncertaintyDisplay
-    >>> display = UncertaintyDisplay.from_predictions([0.1, 0.6], [0.01, 0.02], correct=[True, False])
+    >>> display = UncertaintyDisplay.from_predictions(
+    ...     [0.1, 0.6], [0.01, 0.02], correct=[True, False]
+    ... )
     >>> display.ax_.get_xlabel()
     'Aleatoric uncertainty (nats): labels are noisy'
     """
@@ -49,12 +51,12 @@ class UncertaintyDisplay:
         self.epistemic: Array = np.asarray(epistemic, dtype=np.float64)
         if self.aleatoric.ndim != 1 or self.aleatoric.shape != self.epistemic.shape:
             raise ValueError(
-                f"aleatoric and epistemic must have the same shape (n,), got {self.aleatoric.shape} and "
-                f"{self.epistemic.shape}"
+                "aleatoric and epistemic must have the same shape (n,), "
+                f"got {self.aleatoric.shape} and {self.epistemic.shape}"
             )
-        self.correct: NDArray[np.bool_] | None = (
-            None if correct is None else np.asarray(correct, dtype=bool)
-        )
+        self.correct: Booleans | None = None
+        if correct is not None:
+            self.correct = np.asarray(correct, dtype=bool)
         if self.correct is not None and self.correct.shape != self.aleatoric.shape:
             raise ValueError(
                 f"correct has shape {self.correct.shape}, expected {self.aleatoric.shape}"
@@ -68,8 +70,10 @@ class UncertaintyDisplay:
 
         Parameters
         ----------
-        estimator : fitted classifier with `predict_uncertainty`, or a pipeline or search that ends
-        in one X : array-like of shape (n, D) y : array-like of shape (n,), default=None
+        estimator : fitted classifier, or a pipeline or search that ends in one
+            Needs `predict_uncertainty`.
+        X : array-like of shape (n, D)
+        y : array-like of shape (n,), default=None
             True labels: with them, rows predicted wrong are marked.
         ax : matplotlib Axes, default=None
             None: a new figure.
@@ -78,14 +82,10 @@ class UncertaintyDisplay:
         -------
         UncertaintyDisplay
         """
-        needs(
-            estimator,
-            "predict_uncertainty",
-            "a DirichletGPClassifier tells the two uncertainties apart",
-        )
-        _, aleatoric, epistemic = innermost(estimator).predict_uncertainty(
-            transformed(estimator, X)
-        )
+        purpose = "a DirichletGPClassifier tells the two uncertainties apart"
+        require(estimator, "predict_uncertainty", purpose)
+        rows = transformed_rows(estimator, X)
+        _, aleatoric, epistemic = innermost_classifier(estimator).predict_uncertainty(rows)
         correct = None if y is None else estimator.predict(X) == np.asarray(y)
         return cls(aleatoric, epistemic, correct).plot(ax)
 
@@ -119,22 +119,11 @@ class UncertaintyDisplay:
         self.ax_ = one_axes(ax, "a picture of uncertainty")
         self.figure_ = self.ax_.figure
         right = np.ones(len(self.aleatoric), dtype=bool) if self.correct is None else self.correct
+        dots: dict[str, Any] = {"s": 14, "color": CURVE_COLOUR, "alpha": 0.45, "linewidths": 0}
+        crosses: dict[str, Any] = {"s": 24, "color": SECOND_COLOUR, "marker": "x"}
         self.points_ = [
-            self.ax_.scatter(
-                self.aleatoric[right],
-                self.epistemic[right],
-                s=14,
-                color=CURVE_COLOUR,
-                alpha=0.45,
-                linewidths=0,
-            ),
-            self.ax_.scatter(
-                self.aleatoric[~right],
-                self.epistemic[~right],
-                s=24,
-                color=SECOND_COLOUR,
-                marker="x",
-            ),
+            self.ax_.scatter(self.aleatoric[rows], self.epistemic[rows], **style)
+            for rows, style in ((right, dots), (~right, crosses))
         ]
         self.ax_.set(xlabel="Aleatoric uncertainty (nats): labels are noisy")
         self.ax_.set(ylabel="Epistemic uncertainty (nats): too little data")

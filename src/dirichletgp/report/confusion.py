@@ -15,19 +15,17 @@ def confusion_table(matrix: list[list[int]], classes: list[str]) -> dict[str, An
     >>> confusion_table([[8, 2], [0, 5]], ["no", "yes"])["top"]
     [{'true': 'no', 'predicted': 'yes', 'rows': 2}]
     """
-    mistakes = sorted(
-        (
-            {"true": classes[i], "predicted": classes[j], "rows": n}
-            for i, line in enumerate(matrix)
-            for j, n in enumerate(line)
-            if i != j and n
-        ),
-        key=lambda pair: -int(pair["rows"]),  # type: ignore[call-overload]
-    )
+    mistakes = [
+        (n, i, j) for i, line in enumerate(matrix) for j, n in enumerate(line) if i != j and n
+    ]
+    mistakes.sort(key=lambda mistake: -mistake[0])
+    top = [{"true": classes[i], "predicted": classes[j], "rows": n} for n, i, j in mistakes[:5]]
+    if len(classes) > _MOST_CLASSES:
+        return {"matrix": None, "top": top}
     cells = [
         [_cell(n, sum(line), i == j) for j, n in enumerate(line)] for i, line in enumerate(matrix)
     ]
-    return {"matrix": cells if len(classes) <= _MOST_CLASSES else None, "top": mistakes[:5]}
+    return {"matrix": cells, "top": top}
 
 
 def _cell(n: int, total: int, right: bool) -> dict[str, str]:

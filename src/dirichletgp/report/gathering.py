@@ -5,21 +5,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.metrics import confusion_matrix
 from sklearn.utils import _safe_indexing
 
-from ..metrics import ReliabilityCurve, reliability_curve
+from .._gp.core.arrays import AnyArray, Array, Integers
 from ..plotting import feature_relevance, rejection_curve
-from ..plotting.band import quantile_curves
-from ..plotting.fitted import innermost, needs, transformed
-from .bootstrap import N_BINS, expected_error_if_calibrated, headline_metrics
-from .numbers import Curve, ReportNumbers
+from ..plotting.kernels import has_fitted_kernel
+from ..plotting.pipelines import innermost_classifier, require, transformed_rows
+from .bootstrap import expected_error_if_calibrated, headline_metrics
+from .curves import class_curve, headline_curve
+from .examined_rows import ExaminedRows, notable_rows, uncertainty_sample
+from .numbers import ReportNumbers
 from .provenance import how_it_was_made
-from .rows import Judged, notable_rows, uncertainty_sample
 from .verdict import calibration_verdict
-
-Array = NDArray[np.float64]
 
 # Intervals and uncertainties cost more than probabilities; a sample of rows shows them as well.
 MOST_EXAMINED = 20_000
@@ -69,18 +68,19 @@ def gather(
     >>> from dirichletgp import DirichletGPClassifier
     >>> from dirichletgp.report import gather
     >>> X, y = load_iris(return_X_y=True)
-    >>> numbers = gather(DirichletGPClassifier(random_state=0).fit(X[::2], y[::2]), X[1::2], y[1::2])
+    >>> classifier = DirichletGPClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> numbers = gather(classifier, X[1::2], y[1::2])
     >>> numbers.n_rows, [metric.key for metric in numbers.metrics]
     (75, ['accuracy', 'ece', 'mnll', 'brier'])
     """
-    needs(model, "predict_proba", "a report is about probabilities")
+    require(model, "predict_proba", "a report is about probabilities")
     rng = np.random.default_rng(random_state)
-    classifier = innermost(model)
+    classifier = innermost_classifier(model)
     prob = np.asarray(model.predict_proba(X), dtype=np.float64)
     codes = _codes(y, model.classes_)
     labels = [str(label) for label in model.classes_.tolist()]
     metrics, values = headline_metrics(prob, codes, n_bootstrap, rng)
-    judged = _judge(classifier, model, X, prob, codes, rng)
+    examined = _examine(model, X, prob, codes, rng)
     if feature_names is None:
         feature_names = getattr(classifier, "feature_names_in_", None)
     relevance = _relevance(classifier, feature_names)
@@ -98,19 +98,19 @@ def gather(
             float(prob.max(axis=1).mean()),
             values["accuracy"],
         ),
-        reliability=_reliability(judged, labels),
-        classwise=[_class_curve(judged, c, labels) for c in range(len(labels))],
+        reliability=headline_curve(examined, labels),
+        classwise=[class_curve(examined, c, labels) for c in range(len(labels))],
         confusion=confusion_matrix(codes, prob.argmax(axis=1), labels=range(len(labels))).tolist(),
         rejection=_rejection(codes, prob),
-        rows=notable_rows(judged, shown, labels, [entry["name"] for entry in relevance]),
-        uncertainty=uncertainty_sample(judged, shown, rng),
+        rows=notable_rows(examined, shown, labels, [entry["name"] for entry in relevance]),
+        uncertainty=uncertainty_sample(examined, shown, rng),
         relevance=relevance,
         history=list(getattr(classifier, "history_", [])),
         made=how_it_was_made(classifier, made),
     )
 
 
-def _codes(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.intp]:
+def _codes(y: ArrayLike, classes: AnyArray) -> Integers:
     """Columns of the true classes."""
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) == 0:
@@ -122,95 +122,46 @@ def _codes(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.intp]:
     return np.array([column[label] for label in labels.tolist()], dtype=np.intp)
 
 
-def _judge(
-    classifier: Any,
-    model: Any,
-    X: Any,
-    prob: Array,
-    codes: NDArray[np.intp],
-    rng: np.random.Generator,
-) -> Judged:
-    """Predictions of all rows; intervals and uncertainties of all or of a sample, if the classifier has them."""
-    examined = np.arange(len(codes))
-    if len(codes) > MOST_EXAMINED:
-        examined = np.sort(rng.choice(len(codes), MOST_EXAMINED, replace=False))
+def _examine(
+    model: Any, X: Any, prob: Array, codes: Integers, rng: np.random.Generator
+) -> ExaminedRows:
+    """All rows or a sample, with intervals and uncertainties if the classifier has them."""
+    n = len(codes)
+    chosen = np.arange(n)
+    if n > MOST_EXAMINED:
+        chosen = np.sort(rng.choice(n, MOST_EXAMINED, replace=False))
     lower = upper = uncertainty = None
+    classifier = innermost_classifier(model)
     if hasattr(classifier, "predict_interval") and hasattr(classifier, "predict_uncertainty"):
-        rows = transformed(model, X if len(examined) == len(codes) else _safe_indexing(X, examined))
+        rows = X if len(chosen) == n else _safe_indexing(X, chosen)
+        rows = transformed_rows(model, rows)
         lower, upper = classifier.predict_interval(rows)
         uncertainty = np.stack(classifier.predict_uncertainty(rows))
-    return Judged(examined, prob[examined], codes[examined], lower, upper, uncertainty)
+    return ExaminedRows(chosen, prob[chosen], codes[chosen], lower, upper, uncertainty)
 
 
-def _reliability(judged: Judged, labels: list[str]) -> Curve:
-    """Of the second of two classes, or of the predicted class of many."""
-    if len(labels) == 2:
-        return _class_curve(judged, 1, labels)
-    chosen = judged.prob.argmax(axis=1)
-    return _curve("", judged, judged.prob.max(axis=1), chosen == judged.codes, chosen)
-
-
-def _class_curve(judged: Judged, c: int, labels: list[str]) -> Curve:
-    column = np.full(len(judged.codes), c)
-    return _curve(labels[c], judged, judged.prob[:, c], judged.codes == c, column)
-
-
-def _curve(
-    label: str, judged: Judged, score: Array, event: NDArray[np.bool_], column: NDArray[np.intp]
-) -> Curve:
-    curve = reliability_curve(
-        event, np.clip(score, 0.0, 1.0), n_bins=N_BINS, pos_label=True, labels=[False, True]
-    )
-    edges: list[ReliabilityCurve | None] = [None, None]
-    if judged.lower is not None and judged.upper is not None:
-        rows = np.arange(len(column))
-        quantiles: dict[str, ArrayLike | None] = {
-            "lower": judged.lower[rows, column],
-            "upper": judged.upper[rows, column],
-        }
-        edges = quantile_curves(curve, score, quantiles, True, np.array([False, True]), None)
-    counts = np.rint(curve.mass * len(score)).astype(int)
-    bins = []
-    for b in np.flatnonzero(counts):
-        low, high = _wilson(curve.accuracy[b], counts[b])
-        entry = {
-            "confidence": curve.confidence[b],
-            "accuracy": curve.accuracy[b],
-            "rows": int(counts[b]),
-        }
-        entry |= {"low": low, "high": high}
-        if edges[0] is not None and edges[1] is not None:
-            entry |= {"lower": edges[0].confidence[b], "upper": edges[1].confidence[b]}
-        bins.append({key: float(value) for key, value in entry.items()})
-    return Curve(label, curve.calibration_error, int(event.sum()), bins, curve.mass.tolist())
-
-
-def _wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """95 % interval of a proportion (Wilson's)."""
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(0.0, centre - reach), min(1.0, centre + reach)
-
-
-def _rejection(codes: NDArray[np.intp], prob: Array) -> list[dict[str, float]]:
+def _rejection(codes: Integers, prob: Array) -> list[dict[str, float]]:
     curve = rejection_curve(codes, prob, labels=np.arange(prob.shape[1]))
     # The last few rows say nothing: one wrong among them throws the accuracy about.
     useful = np.flatnonzero(curve.rejected <= max(0.0, 1.0 - 20 / len(codes)))
-    kept = useful[np.unique(np.linspace(0, len(useful) - 1, _MOST_REJECTION_POINTS).astype(int))]
-    columns = zip(curve.rejected[kept], curve.accuracy[kept], curve.threshold[kept], strict=True)
+    evenly = np.linspace(0, len(useful) - 1, _MOST_REJECTION_POINTS).astype(int)
     return [
-        {"rejected": float(r), "accuracy": float(a), "threshold": float(t)} for r, a, t in columns
+        {
+            "rejected": float(curve.rejected[place]),
+            "accuracy": float(curve.accuracy[place]),
+            "threshold": float(curve.threshold[place]),
+        }
+        for place in useful[np.unique(evenly)]
     ]
 
 
 def _relevance(classifier: Any, feature_names: ArrayLike | None) -> list[dict[str, Any]]:
-    if not hasattr(classifier, "lengthscale_") or not hasattr(classifier, "_model"):
+    if not has_fitted_kernel(classifier):
         return []
     share = feature_relevance(classifier)
-    names = (
-        [f"x{j}" for j in range(len(share))]
-        if feature_names is None
-        else [str(n) for n in np.asarray(feature_names)]
-    )
+    if feature_names is None:
+        names = [f"x{j}" for j in range(len(share))]
+    else:
+        names = [str(name) for name in np.asarray(feature_names)]
     order = np.argsort(-share, kind="stable")
     return [{"name": names[j], "share": float(share[j])} for j in order]

@@ -34,7 +34,21 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Curve:
-    """A reliability curve: one dict per occupied bin, the calibration error, and the share of rows per bin."""
+    """A reliability curve.
+
+    Attributes
+    ----------
+    label : str
+        The class; empty for the predicted class.
+    error : float
+        The calibration error.
+    rows : int
+        Rows for which the event came true.
+    bins : list of dict
+        One per occupied bin.
+    histogram : list of float
+        Share of the rows in every bin.
+    """
 
     label: str
     error: float

@@ -9,46 +9,38 @@ import scipy
 import sklearn
 
 from .._gp.version import __version__
-
-_KERNELS = {
-    "rbf": "squared exponential",
-    "matern12": "Matérn 1/2",
-    "matern32": "Matérn 3/2",
-    "matern52": "Matérn 5/2",
-}
+from ..plotting.kernels import fitted_kernel, kernel_title
 
 
 def how_it_was_made(classifier: Any, more: Mapping[str, str] | None) -> list[tuple[str, str]]:
-    """Pairs of a name and a text: the classifier, its settings, versions, and what the caller adds."""
+    """Pairs of a name and a text: classifier, settings, versions, and what the caller adds."""
     pairs = [("Classifier", type(classifier).__name__)]
     if hasattr(classifier, "label_transform_"):
         pairs += _gaussian_process(classifier)
     pairs += list((more or {}).items())
     if hasattr(classifier, "get_params"):
-        changed = _changed_parameters(classifier)
-        pairs.append(
-            ("Settings", ", ".join(f"{k}={v}" for k, v in changed.items()) or "all defaults")
-        )
-    versions = (
-        f"dirichletgp {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"
-    )
-    pairs.append(
-        ("Versions", f"{versions}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}")
-    )
+        changed = [f"{name}={text}" for name, text in _changed_parameters(classifier).items()]
+        pairs.append(("Settings", ", ".join(changed) or "all defaults"))
+    versions = {
+        "dirichletgp": __version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+    pairs.append(("Versions", ", ".join(f"{name} {number}" for name, number in versions.items())))
     return pairs
 
 
 def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
     transform = classifier.label_transform_
-    kernel = _KERNELS.get(classifier.kernel, str(classifier.kernel))
-    shared = (
-        "one lengthscale per feature" if np.ndim(classifier.lengthscale_) else "one lengthscale"
-    )
+    kernel, _ = fitted_kernel(classifier)
+    each = "one lengthscale per feature" if np.ndim(classifier.lengthscale_) else "one lengthscale"
     pairs = [
-        ("Training rows", f"{round(float(classifier._model.statistics.counts.sum())):,}"),
+        ("Training rows", f"{round(float(classifier.class_count_.sum())):,}"),
         ("Features", f"{classifier.n_features_in_:,}"),
         ("Inducing points", f"{len(classifier.inducing_points_):,}"),
-        ("Kernel", f"{kernel}, {shared}, variance {classifier.variance_:.3g}"),
+        ("Kernel", f"{kernel_title(kernel)}, {each}, variance {classifier.variance_:.3g}"),
         (
             "Label transform",
             f"{classifier.label_transform}: separation {transform.separation:.3g}, "

@@ -33,7 +33,7 @@ def render(numbers: ReportNumbers) -> str:
     except ImportError as error:
         raise ImportError("a report needs jinja2; install it with: pip install jinja2") from error
     environment = Environment(
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(_page_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -45,7 +45,7 @@ def render(numbers: ReportNumbers) -> str:
         report=numbers,
         confusion=confusion_table(numbers.confusion, numbers.classes),
         data=_safe_json(numbers),
-        style=_asset("report.css"),
+        style=_page_file("report.css"),
         script=_scripts(),
     )
 
@@ -110,26 +110,23 @@ def write_report(
     return path
 
 
-def _asset(name: str) -> str:
+def _page_file(name: str) -> str:
     return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _scripts() -> str:
-    return "\n".join(_asset(name) for name in ("drawing.js", "charts.js", "page.js"))
+    return "\n".join(_page_file(name) for name in ("drawing.js", "charts.js", "page.js"))
 
 
 def _safe_json(numbers: ReportNumbers) -> str:
     """JSON that cannot end the script element it stands in, with numbers of six digits."""
-    return (
-        json.dumps(_short(numbers.as_dict()), ensure_ascii=False)
-        .replace("<", "\\u003c")
-        .replace("\u2028", "\\u2028")
-    )
+    text = json.dumps(_with_six_digits(numbers.as_dict()), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028")
 
 
-def _short(value: Any) -> Any:
+def _with_six_digits(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _short(item) for key, item in value.items()}
+        return {key: _with_six_digits(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_short(item) for item in value]
+        return [_with_six_digits(item) for item in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value

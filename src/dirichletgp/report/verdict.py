@@ -1,15 +1,14 @@
 """Calibration in plain words, with as much certainty as the number of rows allows."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._gp.core.arrays import Array
 from .numbers import Verdict
-
-Array = NDArray[np.float64]
 
 # A calibration error below the first is of no consequence to most decisions, above the second of
 # some to all.
-_SLIGHT, _NOTICEABLE = 0.02, 0.05
+_SLIGHT = 0.02
+_NOTICEABLE = 0.05
 
 
 def calibration_verdict(
@@ -38,7 +37,10 @@ def calibration_verdict(
     'good'
     """
     limit = float(np.quantile(if_calibrated, 0.975))
-    by_chance = f"On {n_rows:,} rows even a perfectly calibrated model shows an error of up to {_points(limit)} by chance"
+    by_chance = (
+        f"On {n_rows:,} rows even a perfectly calibrated model shows an error of up to "
+        f"{_points(limit)} by chance"
+    )
     if error <= limit:
         headline = "The probabilities can be taken at their word"
         if limit > _NOTICEABLE:
@@ -46,14 +48,14 @@ def calibration_verdict(
         sentences = [f"{by_chance}; this one shows {_points(error)}."]
         return Verdict("good", headline, sentences + [_direction(confidence, accuracy)])
     if error < _SLIGHT:
-        level, headline = (
-            "slight",
-            "The probabilities are slightly off, by less than most decisions notice",
-        )
+        level = "slight"
+        headline = "The probabilities are slightly off, by less than most decisions notice"
     elif error < _NOTICEABLE:
-        level, headline = "noticeable", "The probabilities are noticeably off"
+        level = "noticeable"
+        headline = "The probabilities are noticeably off"
     else:
-        level, headline = "poor", "The probabilities should not be taken at their word"
+        level = "poor"
+        headline = "The probabilities should not be taken at their word"
     sentences = [
         f"Stated confidence and observed accuracy differ by {_points(error)} on average.",
         f"{by_chance}.",
@@ -68,7 +70,10 @@ def _points(share: float) -> str:
 
 
 def _direction(confidence: float, accuracy: float) -> str:
-    said = f"It is {100 * confidence:.1f}\u00a0% confident on average and right {100 * accuracy:.1f}\u00a0% of the time"
+    said = (
+        f"It is {100 * confidence:.1f}\u00a0% confident on average "
+        f"and right {100 * accuracy:.1f}\u00a0% of the time"
+    )
     if abs(confidence - accuracy) < 0.005:
         return f"{said}."
     return f"{said}: {'over' if confidence > accuracy else 'under'}confident, if anything."

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .._gp.core.arrays import Array, Booleans, Integers
 
 _PER_LIST = 6
 _MOST_COLUMNS = 6
@@ -15,7 +14,7 @@ _SURE = 0.8
 
 
 @dataclass(frozen=True)
-class Judged:
+class ExaminedRows:
     """Rows with what the model says about them.
 
     Attributes
@@ -30,36 +29,36 @@ class Judged:
         Total, aleatoric, epistemic.
     """
 
-    numbers: NDArray[np.intp]
+    numbers: Integers
     prob: Array
-    codes: NDArray[np.intp]
+    codes: Integers
     lower: Array | None
     upper: Array | None
     uncertainty: Array | None
 
     @property
-    def correct(self) -> NDArray[np.bool_]:
+    def correct(self) -> Booleans:
         """Whether the likeliest class is the true one, of shape (n,)."""
         return np.asarray(self.prob.argmax(axis=1) == self.codes)
 
 
 def notable_rows(
-    judged: Judged, shown: Any, labels: list[str], preferred: list[str]
+    examined: ExaminedRows, shown: Any, labels: list[str], preferred: list[str]
 ) -> dict[str, Any]:
     """The least certain, the most certain, and the most certain wrong rows.
 
     Parameters
     ----------
-    judged : Judged
+    examined : ExaminedRows
     shown : DataFrame or array-like of shape (n, D)
         The rows as people know them.
     labels : list of str
     preferred : list of str
         Names of features, the most relevant first: columns that stand in them are shown first.
     """
-    confidence = judged.prob.max(axis=1)
+    confidence = examined.prob.max(axis=1)
     order = np.argsort(confidence, kind="stable")
-    wrong = order[~judged.correct[order]][::-1]
+    wrong = order[~examined.correct[order]][::-1]
     names, places = _columns(shown, preferred)
     lists = {
         "least": order[:_PER_LIST],
@@ -67,7 +66,7 @@ def notable_rows(
         "wrong": wrong[:_PER_LIST],
     }
     entries = {
-        kind: [_entry(judged, int(place), shown, places, labels) for place in chosen]
+        kind: [_entry(examined, int(place), shown, places, labels) for place in chosen]
         for kind, chosen in lists.items()
     }
     return {"columns": names, "source": getattr(shown, "source", None), **entries}
@@ -82,44 +81,43 @@ def _columns(shown: Any, preferred: list[str]) -> tuple[list[str], list[int]]:
     places: list[int] = []
     for feature in preferred:
         # A prepared feature is named after its column, "sex_Male" after "sex".
-        own = [
-            j for j, name in enumerate(names) if feature == name or feature.startswith(f"{name}_")
-        ]
-        places += [j for j in own if j not in places]
+        for j, name in enumerate(names):
+            own = feature == name or feature.startswith(f"{name}_")
+            if own and j not in places:
+                places.append(j)
     places += [j for j in range(len(names)) if j not in places]
     places = places[:_MOST_COLUMNS]
     return [names[j] for j in places], places
 
 
 def _entry(
-    judged: Judged, place: int, shown: Any, places: list[int], labels: list[str]
+    examined: ExaminedRows, place: int, shown: Any, places: list[int], labels: list[str]
 ) -> dict[str, Any]:
-    best = int(judged.prob[place].argmax())
-    number = int(judged.numbers[place])
-    row = shown.iloc[number] if hasattr(shown, "iloc") else shown[number]
-    values = (
-        row.to_list()
-        if hasattr(row, "to_list")
-        else (list(row.row(0)) if hasattr(row, "row") else list(row))
-    )
+    best = int(examined.prob[place].argmax())
+    number = int(examined.numbers[place])
+    values = _values(shown, number)
     entry: dict[str, Any] = {
         "row": _number(shown, number),
-        "true": labels[int(judged.codes[place])],
+        "true": labels[int(examined.codes[place])],
         "predicted": labels[best],
-        "confidence": float(judged.prob[place, best]),
+        "confidence": float(examined.prob[place, best]),
         "values": [_text(values[j]) for j in places],
     }
-    if judged.lower is not None and judged.upper is not None:
-        entry |= {
-            "lower": float(judged.lower[place, best]),
-            "upper": float(judged.upper[place, best]),
-        }
-    if judged.uncertainty is not None:
-        entry |= {
-            "aleatoric": float(judged.uncertainty[1, place]),
-            "epistemic": float(judged.uncertainty[2, place]),
-        }
+    if examined.lower is not None and examined.upper is not None:
+        entry["lower"] = float(examined.lower[place, best])
+        entry["upper"] = float(examined.upper[place, best])
+    if examined.uncertainty is not None:
+        entry["aleatoric"] = float(examined.uncertainty[1, place])
+        entry["epistemic"] = float(examined.uncertainty[2, place])
     return entry
+
+
+def _values(shown: Any, place: int) -> list[Any]:
+    """The values of a row of a DataFrame (pandas' or polars') or of an array."""
+    row = shown.iloc[place] if hasattr(shown, "iloc") else shown[place]
+    if hasattr(row, "to_list"):
+        return list(row.to_list())
+    return list(row.row(0)) if hasattr(row, "row") else list(row)
 
 
 def _number(shown: Any, place: int) -> int:
@@ -128,11 +126,8 @@ def _number(shown: Any, place: int) -> int:
 
 
 def _text(value: Any) -> str:
-    if (
-        value is None
-        or (isinstance(value, float) and np.isnan(value))
-        or str(value).strip() in ("", "NaT", "<NA>")
-    ):
+    missing = value is None or (isinstance(value, float) and np.isnan(value))
+    if missing or str(value).strip() in ("", "NaT", "<NA>"):
         return "\u2013"
     if isinstance(value, float | np.floating):
         return f"{float(value):.4g}"
@@ -141,24 +136,27 @@ def _text(value: Any) -> str:
 
 
 def uncertainty_sample(
-    judged: Judged, shown: Any, rng: np.random.Generator
+    examined: ExaminedRows, shown: Any, rng: np.random.Generator
 ) -> dict[str, Any] | None:
-    """Some rows with both uncertainties, and shares of all; None if the model does not tell them apart."""
-    if judged.uncertainty is None:
+    """Some rows with both uncertainties, and shares of all.
+
+    None if the model does not tell them apart.
+    """
+    if examined.uncertainty is None:
         return None
-    _, aleatoric, epistemic = np.maximum(judged.uncertainty, 0.0)
+    _, aleatoric, epistemic = np.maximum(examined.uncertainty, 0.0)
     n = len(aleatoric)
     chosen = np.sort(rng.choice(n, min(n, _MOST_POINTS), replace=False))
     # The rows with the most to learn from are few; they are always shown.
     chosen = np.union1d(chosen, np.argsort(-epistemic, kind="stable")[:30])
-    unsure = judged.prob.max(axis=1) < _SURE
+    unsure = examined.prob.max(axis=1) < _SURE
     mainly_epistemic = unsure & (epistemic > aleatoric)
     points = [
         [
             float(aleatoric[i]),
             float(epistemic[i]),
-            bool(judged.correct[i]),
-            _number(shown, int(judged.numbers[i])),
+            bool(examined.correct[i]),
+            _number(shown, int(examined.numbers[i])),
         ]
         for i in chosen.tolist()
     ]

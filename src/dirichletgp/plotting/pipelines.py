@@ -5,31 +5,31 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 
-def innermost(estimator: Any) -> Any:
+def innermost_classifier(estimator: Any) -> Any:
     """The classifier at the end of pipelines and searches."""
     if isinstance(estimator, Pipeline):
-        return innermost(estimator[-1])
+        return innermost_classifier(estimator[-1])
     if hasattr(estimator, "best_estimator_"):
-        return innermost(estimator.best_estimator_)
+        return innermost_classifier(estimator.best_estimator_)
     return estimator
 
 
-def transformed(estimator: Any, X: Any) -> Any:
+def transformed_rows(estimator: Any, X: Any) -> Any:
     """Rows as the innermost classifier sees them."""
     if isinstance(estimator, Pipeline) and len(estimator) > 1:
-        return transformed(estimator[-1], estimator[:-1].transform(X))
+        return transformed_rows(estimator[-1], estimator[:-1].transform(X))
     if hasattr(estimator, "best_estimator_"):
-        return transformed(estimator.best_estimator_, X)
+        return transformed_rows(estimator.best_estimator_, X)
     return X
 
 
 def display_name(estimator: Any, name: str | None) -> str:
     """The name given, or that of the innermost classifier's class."""
-    return type(innermost(estimator)).__name__ if name is None else name
+    return type(innermost_classifier(estimator)).__name__ if name is None else name
 
 
-def needs(estimator: Any, method: str, purpose: str) -> None:
+def require(estimator: Any, method: str, purpose: str) -> None:
     """An error if the innermost classifier lacks a method or attribute."""
-    owner = estimator if method == "predict_proba" else innermost(estimator)
+    owner = estimator if method == "predict_proba" else innermost_classifier(estimator)
     if not hasattr(owner, method):
         raise TypeError(f"estimator {type(owner).__name__} has no {method}; {purpose}")

@@ -6,26 +6,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._gp.core.arrays import Array
 from ..metrics import ReliabilityCurve
-from ..metrics.inputs import Array
+from ..metrics.curve import bin_of_rows, mean_of_bins
 from .canvas import BAND_COLOUR
 
 
-def points(curve: ReliabilityCurve) -> Array:
+def occupied_points(curve: ReliabilityCurve) -> Array:
     """Confidence and accuracy of the occupied bins, of shape (B, 2)."""
     occupied = curve.mass > 0
     return np.column_stack([curve.confidence[occupied], curve.accuracy[occupied]])
 
 
 def draw_band(ax: Any, lower: ReliabilityCurve, upper: ReliabilityCurve, label: str) -> Any:
-    """The area between two curves with the same bins, as a PathPatch; None with fewer than two occupied bins."""
+    """The area between two curves with the same bins, as a PathPatch.
+
+    None with fewer than two occupied bins.
+    """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     # One quadrangle per pair of neighbouring bins, all turning the same way. A single outline would
     # cross itself, and leave holes, wherever the accuracy of few rows falls from one bin to the
     # next.
-    left, right = points(lower), points(upper)
+    left = occupied_points(lower)
+    right = occupied_points(upper)
     corners = [left[:-1], left[1:], right[1:], right[:-1]]
     pieces = [
         Path(_anticlockwise(np.array(piece)), closed=False) for piece in zip(*corners, strict=True)
@@ -50,7 +55,7 @@ def quantile_curves(
     classes: Any,
     sample_weight: ArrayLike | None,
 ) -> list[ReliabilityCurve | None]:
-    """The curve with the mean lower, and the mean upper, quantile of each bin in place of its mean confidence."""
+    """The curve with the mean lower, and the mean upper, quantile of each bin as its confidence."""
     missing = [name for name, quantile in quantiles.items() if quantile is None]
     if len(missing) == len(quantiles):
         return [None, None]
@@ -58,20 +63,17 @@ def quantile_curves(
         raise ValueError("lower and upper bound the band together; pass both or neither")
     if pos_label is None:
         raise ValueError(
-            f"lower and upper make a band for one class only; choose it with pos_label, one of {classes.tolist()}"
+            "lower and upper make a band for one class only; choose it with pos_label, "
+            f"one of {classes.tolist()}"
         )
-    weight = (
-        np.ones(len(score))
-        if sample_weight is None
-        else np.asarray(sample_weight, dtype=np.float64)
-    )
-    bin_of_row = np.searchsorted(curve.bin_edges[1:-1], score, side="left")
-    in_bin = np.bincount(bin_of_row, weight, len(curve.mass))
+    weight = np.ones(len(score))
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    bins = bin_of_rows(score, curve.bin_edges)
     curves: list[ReliabilityCurve | None] = []
     for name, quantile in quantiles.items():
         value = _quantile_of_class(name, np.asarray(quantile), pos_label, classes, len(score))
-        with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin is the NaN it should be
-            mean = np.bincount(bin_of_row, weight * value, len(curve.mass)) / in_bin
+        mean = mean_of_bins(value, bins, weight, len(curve.mass))
         curves.append(replace(curve, confidence=mean))
     return curves
 
@@ -81,7 +83,8 @@ def _quantile_of_class(name: str, quantile: Array, pos_label: Any, classes: Any,
         quantile = quantile[:, classes.tolist().index(pos_label)]
     elif quantile.ndim != 1:
         raise ValueError(
-            f"{name} has shape {quantile.shape}, expected (n, {len(classes)}), or (n,) for class {pos_label!r} alone"
+            f"{name} has shape {quantile.shape}, expected (n, {len(classes)}), "
+            f"or (n,) for class {pos_label!r} alone"
         )
     if len(quantile) != n:
         raise ValueError(f"{name} has {len(quantile)} rows but y_true has {n}; they must match")

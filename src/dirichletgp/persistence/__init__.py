@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .model_file import described, restored
 
-__all__ = ["ModelFileError", "load", "read_extras", "save"]
+__all__ = ["ModelFileError", "load", "load_with_extras", "read_extras", "save"]
 
 Classifier = TypeVar("Classifier", bound=BaseEstimator)
 
@@ -57,9 +57,30 @@ def load(path: str | os.PathLike[str], cls: type[Classifier]) -> Classifier:
     cls
         A fitted classifier.
     """
+    classifier, _ = load_with_extras(path, cls)
+    return classifier
+
+
+def load_with_extras(
+    path: str | os.PathLike[str], cls: type[Classifier]
+) -> tuple[Classifier, dict[str, bytes]]:
+    """Read a classifier and the extras that were saved with it, reading the file once.
+
+    Parameters
+    ----------
+    path : str or path-like
+    cls : type
+        `DirichletGPClassifier`, or a class derived from it.
+
+    Returns
+    -------
+    classifier : cls
+        Fitted.
+    extras : dict from str to bytes
+    """
     archive = read_archive(path, _KIND)
     try:
-        return restored(archive, cls)
+        return restored(archive, cls), _extras(archive)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} does not describe a classifier: {error!r}"
@@ -68,9 +89,12 @@ def load(path: str | os.PathLike[str], cls: type[Classifier]) -> Classifier:
 
 def read_extras(path: str | os.PathLike[str]) -> dict[str, bytes]:
     """The extras that were saved with a classifier, by name."""
-    arrays = read_archive(path, _KIND).arrays
+    return _extras(read_archive(path, _KIND))
+
+
+def _extras(archive: Archive) -> dict[str, bytes]:
     return {
-        name.removeprefix(_EXTRAS): a.tobytes()
-        for name, a in arrays.items()
+        name.removeprefix(_EXTRAS): array.tobytes()
+        for name, array in archive.arrays.items()
         if name.startswith(_EXTRAS)
     }

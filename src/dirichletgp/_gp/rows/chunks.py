@@ -40,12 +40,9 @@ class RowSource(Protocol):
     Attributes
     ----------
     feature_names : list of str or None
-    n_rows : int or None
-        None where it is not known before reading.
     """
 
     feature_names: list[str] | None
-    n_rows: int | None
 
     def blocks(self) -> Iterator[Chunk]:
         """All rows from the first on, in pieces of any size, checked."""
@@ -54,9 +51,9 @@ class RowSource(Protocol):
 def row_source(X: Any, y: Any, sample_weight: Any, columns: Any) -> RowSource | None:
     """The source that the arguments of `fit` describe, or None for arrays in memory."""
     if isinstance(X, str | os.PathLike) or _is_list_of_paths(X) or _is_arrow(X):
-        from .files import ArrowSource
+        from .files import TableSource
 
-        return ArrowSource(X, y, sample_weight, columns)
+        return TableSource(X, y, sample_weight, columns)
     if columns is not None:
         raise ValueError(
             "columns chooses columns of files and Arrow tables; pass X with the columns you want."

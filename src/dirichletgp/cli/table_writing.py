@@ -1,0 +1,110 @@
+"""Writing tables batch by batch: CSV, Parquet or Arrow, to a file or to standard output."""
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .._gp.rows.tables.errors import TableError
+from .._gp.rows.tables.formats import (
+    CSV,
+    FORMATS,
+    PARQUET,
+    WRITABLE_SUFFIXES,
+    format_of,
+)
+from ..persistence.atomic_write import replacing
+
+STANDARD_OUTPUT = "-"
+
+
+def check_destination(path: str | Path) -> None:
+    """`TableError` before the work, not after it, if a file cannot be written there."""
+    folder = Path(path).resolve().parent
+    if Path(path).is_dir():
+        raise TableError(f"{path} is a folder; pass the name of a file to write")
+    if not folder.is_dir():
+        raise TableError(f"{path}: there is no folder {folder}")
+    if Path(path).exists() and not Path(path).is_file():
+        return  # a device or a pipe
+    # Files are written beside their final name and then moved there: it is the folder that must be
+    # writable.
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise TableError(f"{path}: cannot write in the folder {folder}: {reason}") from None
+
+
+@contextmanager
+def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any], None]]:
+    """A function that writes batches of one schema, one after the other.
+
+    A file appears under its name when it is complete, and not at all if something goes wrong on the
+    way. "-" is standard output, CSV unless `format` says otherwise.
+    """
+    if path == STANDARD_OUTPUT:
+        format = _known(format or CSV)
+        if format == PARQUET:
+            raise TableError(
+                "Parquet cannot be written to standard output; pass a file, "
+                "or --output-format csv or arrow"
+            )
+        with _Writer(format, sys.stdout.buffer) as writer:
+            yield writer.write
+        sys.stdout.buffer.flush()
+        return
+    check_destination(path)
+    format = _known(format or _format_by_name(path))
+    with replacing(path) as unfinished, _Writer(format, str(unfinished)) as writer:
+        yield writer.write
+
+
+def _format_by_name(path: str) -> str:
+    format = format_of(path)
+    if format is None or Path(path).suffix.lower() not in WRITABLE_SUFFIXES:
+        known = ", ".join(WRITABLE_SUFFIXES)
+        raise TableError(
+            f"{path}: the name does not end in one of {known}", "--output-format, or rename it"
+        )
+    return format
+
+
+def _known(format: str) -> str:
+    if format not in FORMATS:
+        raise TableError(f"output format {format!r} is not known; pass csv, parquet or arrow")
+    return format
+
+
+class _Writer:
+    """Opens its sink with the first batch, whose schema it takes."""
+
+    def __init__(self, format: str, sink: Any):
+        self._format = format
+        self._sink = sink
+        self._writer: Any = None
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, batch: Any) -> None:
+        if self._writer is None:
+            self._writer = self._open(batch.schema)
+        self._writer.write_batch(batch)
+
+    def _open(self, schema: Any) -> Any:
+        from pyarrow import csv, ipc, parquet
+
+        if self._format == CSV:
+            return csv.CSVWriter(self._sink, schema)
+        if self._format == PARQUET:
+            return parquet.ParquetWriter(self._sink, schema)
+        is_file = isinstance(self._sink, str)
+        return ipc.new_file(self._sink, schema) if is_file else ipc.new_stream(self._sink, schema)

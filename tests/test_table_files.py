@@ -264,6 +264,18 @@ def test_delimiters_quotes_marks_of_encoding_and_empty_lines_are_seen(tmp_path):
     assert TableSource(tmp_path / "rows.tsv", "label").feature_names == ["x", "a,b,c"]
 
 
+@pytest.mark.parametrize("labels", ["ab", "01"])
+def test_texts_with_line_breaks_are_read_wherever_blocks_end(labels, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "_BLOCK_BYTES", 1_000)
+    lines = [f'{i},"so\nmany\n{i}\nlines",{labels[i % 2]}' for i in range(500)]
+    (tmp_path / "rows.csv").write_text("\n".join(["x,story,label", *lines]))
+    found, _ = rows_of(TableSource(tmp_path / "rows.csv", "label", columns=["x"]))
+    np.testing.assert_array_equal(found[:, 0], np.arange(500))
+    assert (
+        reading.read_table(str(tmp_path / "rows.csv"))["story"][7].as_py() == "so\nmany\n7\nlines"
+    )
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-be", "UTF8"])
 def test_the_command_line_reads_any_encoding(encoding, tmp_path):
     (tmp_path / "rows.csv").write_bytes("größe;art\n1;ä\n2;ö\n".encode(encoding))

@@ -41,7 +41,7 @@ class TableSource:
             self.weight = _column("sample_weight", weight, table.columns, "the column of weights")
         self._names = self._features(columns, table.schema)
         self.feature_names: list[str] | None = self._names
-        self._table = table.with_floats(self._names)
+        self._table = table.as_numbers(self._names, self.label)
 
     def _features(self, columns: Any, schema: Any) -> list[str]:
         others = {self.label, self.weight}

@@ -1,4 +1,4 @@
-"""How a CSV file is laid out, seen from its first bytes: delimiter and names of columns."""
+"""How CSV is laid out, seen from its first bytes, and how pyarrow is told to read it."""
 
 import codecs
 import csv
@@ -12,6 +12,7 @@ from .errors import TableError
 _DELIMITERS = ",;\t|"
 _FIRST_PIECE = 1 << 16
 _LARGEST_HEADER = 4_000_000
+_FEWEST_ROWS = 64
 # What else a file may hold that is called CSV: what it is, and the option that reads it.
 _NOT_CSV = {
     b"PAR1": ("Parquet", "--format parquet"),
@@ -27,6 +28,28 @@ class CsvLayout(NamedTuple):
     delimiter: str
     columns: list[str]
     header_length: int
+
+
+class CsvOptions(NamedTuple):
+    """How pyarrow is told to read CSV: its ReadOptions and ParseOptions."""
+
+    reading: Any
+    parsing: Any
+
+    @classmethod
+    def of(cls, layout: CsvLayout, encoding: str, block_bytes: int) -> "CsvOptions":
+        """The options for a layout, in blocks that hold some rows at least, however wide."""
+        from pyarrow import csv
+
+        block_bytes = max(block_bytes, _FEWEST_ROWS * layout.header_length)
+        reading = csv.ReadOptions(encoding=encoding, block_size=block_bytes)
+        return cls(reading, csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True))
+
+    def without_line_breaks(self) -> "CsvOptions":
+        """The same for tables in which no value has a line break."""
+        from pyarrow import csv
+
+        return self._replace(parsing=csv.ParseOptions(delimiter=self.parsing.delimiter))
 
 
 class PeekableStream(io.RawIOBase):

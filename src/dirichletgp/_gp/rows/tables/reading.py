@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .csv_layout import CsvLayout, PeekableStream, csv_layout
+from .csv_layout import CsvLayout, CsvOptions, PeekableStream, csv_layout
 from .errors import TableError
 from .formats import ARROW, CSV, FORMAT_OF_SUFFIX, FORMATS, PARQUET, files_at, format_of
 from .table import CsvTable, ScannedTable, StreamedTable, Table, in_one_line
@@ -20,7 +20,6 @@ from .table import CsvTable, ScannedTable, StreamedTable, Table, in_one_line
 MOST_COLUMNS = 5_000
 STANDARD_INPUT = "-"
 _BLOCK_BYTES = 1 << 20
-_ROWS_PER_BLOCK = 64
 _ARROW_FILE = b"ARROW1"
 
 
@@ -126,21 +125,9 @@ def _layout_of_file(path: str, encoding: str) -> CsvLayout:
 
 def _csv_table(paths: list[str], layout: CsvLayout, encoding: str, as_text: bool) -> Table:
     import pyarrow as pa
-    from pyarrow import dataset as arrow
 
     schema = pa.schema([(name, pa.string()) for name in layout.columns]) if as_text else None
-    read, parse = _csv_options(layout, encoding)
-    format = arrow.CsvFileFormat(parse_options=parse, read_options=read)
-    return CsvTable(paths, format, schema)
-
-
-def _csv_options(layout: CsvLayout, encoding: str) -> tuple[Any, Any]:
-    from pyarrow import csv
-
-    # Blocks hold some rows at least, however wide they are.
-    block = max(_BLOCK_BYTES, _ROWS_PER_BLOCK * layout.header_length)
-    read = csv.ReadOptions(encoding=encoding, block_size=block)
-    return read, csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True)
+    return CsvTable(paths, CsvOptions.of(layout, encoding, _BLOCK_BYTES), schema)
 
 
 def _binary_table(paths: list[str], format: str) -> Table:
@@ -185,8 +172,8 @@ def _standard_input(format: str, encoding: str) -> Table:
         else:
             layout = csv_layout(stream, name, encoding)
             check_columns(layout.columns, name)
-            read, parse = _csv_options(layout, encoding)
+            options = CsvOptions.of(layout, encoding, _BLOCK_BYTES)
             texts = csv.ConvertOptions(column_types=dict.fromkeys(layout.columns, pa.string()))
             buffered = io.BufferedReader(stream, _BLOCK_BYTES)
-            reader = csv.open_csv(buffered, read, parse, texts)
+            reader = csv.open_csv(buffered, options.reading, options.parsing, texts)
     return StreamedTable(name, lambda: reader)

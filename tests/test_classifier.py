@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier, _schedule, _training
-from dirichletgp._gp.training.settings import default_points
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.threads import effective_threads
+from dirichletgp._gp.training.settings import default_points
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,14 @@
 """The command line, as somebody with a file meets it."""
 
+import contextlib
+import importlib
 import io
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -17,8 +20,12 @@ from pyarrow import csv as arrow_csv  # noqa: E402
 from pyarrow import ipc, parquet  # noqa: E402
 
 from dirichletgp import DirichletGPClassifier  # noqa: E402
+from dirichletgp._gp.training.progress import Event, Progress, Stage, listening  # noqa: E402
 from dirichletgp.cli import main  # noqa: E402
+from dirichletgp.cli.options import kernel_choices  # noqa: E402
+from dirichletgp.cli.progress_bar import Estimate  # noqa: E402
 
+TRAIN, NEW = 240, 150
 COLOURS = ["red", "green", "blue", "?"]
 
 
@@ -65,26 +72,22 @@ def run(monkeypatch, capfdbinary):
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory):
+    """A table to train on, new rows, and what `fit` made of them."""
     folder = tmp_path_factory.mktemp("cli")
-    write_csv(folder / "train.csv", messy_rows(400))
-    write_csv(folder / "new.csv", messy_rows(300, seed=1))
-    command = [
-        sys.executable,
-        "-m",
-        "dirichletgp.cli",
-        "fit",
-        "train.csv",
-        "-t",
-        "sick",
-        "-o",
-        "model.dgp",
-    ]
-    command += ["--report", "report.html", "--json", "--n-inducing", "50"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (folder / "fit.json").write_text(done.stdout)
+    write_csv(folder / "train.csv", messy_rows(TRAIN))
+    write_csv(folder / "new.csv", messy_rows(NEW, seed=1))
+    write_csv(folder / "small.csv", messy_rows(80))
+    command = ["fit", "train.csv", "-t", "sick", "-o", "model.dgp", "--report", "report.html"]
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["dirichletgp", *command, "--json", "--n-inducing", "30"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert not ended.value.code
+    (folder / "fit.json").write_text(out.getvalue())
     return folder
 
 
@@ -107,7 +110,7 @@ def test_fit_says_what_it_did_with_each_column_and_how_well_it_went(folder):
     assert treatment["colour"] == "3 categories, missing is one more"
     assert treatment["seen"].startswith("date: day, season, weekday")
     assert treatment["unit"] == "not used: always 'mg'"
-    assert said["test"]["rows"] == 100
+    assert said["test"]["rows"] == TRAIN // 4
     assert said["test"]["metrics"]["accuracy"]["value"] > 0.75
     assert said["test"]["verdict"]["level"] in ("good", "slight", "noticeable", "poor")
     assert "How well is sick predicted?" in (folder / "report.html").read_text(encoding="utf-8")
@@ -115,7 +118,7 @@ def test_fit_says_what_it_did_with_each_column_and_how_well_it_went(folder):
 
 def test_fit_prints_columns_metrics_and_verdict_for_people(run, folder, tmp_path):
     code, out, err = run(
-        "fit", folder / "train.csv", "-t", "sick", "-o", tmp_path / "m.dgp", "--n-inducing", 20
+        "fit", folder / "small.csv", "-t", "sick", "-o", tmp_path / "m.dgp", "--n-inducing", 20
     )
     assert code == 0
     for words in (
@@ -170,7 +173,7 @@ def test_rows_of_the_report_have_the_numbers_they_have_in_the_file(folder):
     rows = json.loads(
         re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1]
     )["rows"]
-    table = messy_rows(400)
+    table = messy_rows(TRAIN)
     place = rows["columns"].index("dose")
     assert rows["source"] == "train.csv"
     for row in rows["least"] + rows["most"]:
@@ -182,23 +185,29 @@ def test_rows_go_through_pipes(run, folder, tmp_path):
         "predict", folder / "model.dgp", "-", stdin=(folder / "new.csv").read_bytes()
     )
     assert code == 0
-    assert out.count("\n") == 301
+    assert out.count("\n") == NEW + 1
     run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "out.csv")
     assert out == (tmp_path / "out.csv").read_text()
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="this system has no such device")
-def test_a_device_can_be_written_to(folder):
-    command = f"{sys.executable} -m dirichletgp.cli predict model.dgp new.csv -o /dev/stdout --output-format csv | wc -l"
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert int(done.stdout) == 301
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_or_device_is_written_to_and_not_replaced(run, folder, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    arguments = (folder / "new.csv", "-o", pipe, "--output-format", "csv")
+    code, _, err = run("predict", folder / "model.dgp", *arguments)
+    assert code == 0, err
+    reader.join(timeout=60)
+    assert read[0].count(b"\n") == NEW + 1
+    assert pipe.is_fifo()
 
 
 def test_a_reader_that_has_had_enough_ends_the_command_quietly(folder):
     rows = (folder / "new.csv").read_bytes().splitlines(keepends=True)
-    (folder / "long.csv").write_bytes(rows[0] + b"".join(rows[1:]) * 100)
+    (folder / "long.csv").write_bytes(rows[0] + b"".join(rows[1:]) * 80)
     command = f"{sys.executable} -m dirichletgp.cli predict model.dgp long.csv | head -1"
     done = subprocess.run(
         ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
@@ -223,7 +232,7 @@ def test_info_says_what_the_model_needs_and_how_it_did(run, folder):
     assert code == 0
     assert said["classes"] == ["no", "yes"]
     assert said["target"] == "sick"
-    assert said["test"]["rows"] == 100
+    assert said["test"]["rows"] == TRAIN // 4
     code, out, _ = run("info", folder / "model.dgp")
     assert "colour: 3 categories" in out
 
@@ -233,24 +242,17 @@ def test_report_and_evaluate_of_a_given_test_file(run, folder, tmp_path):
         "report", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "r.html", "--json"
     )
     assert code == 0
-    assert json.loads(out)["rows"] == 300
+    assert json.loads(out)["rows"] == NEW
     assert "person 1" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    arguments = (
-        "--test",
-        folder / "new.csv",
-        "-o",
-        tmp_path / "m.dgp",
-        "--json",
-        "--n-inducing",
-        20,
-    )
+    arguments = ("-o", tmp_path / "m.dgp", "--json", "--n-inducing", 20)
+    arguments += ("--test", folder / "new.csv")
     code, out, _ = run("fit", folder / "train.csv", "-t", "sick", *arguments)
-    assert json.loads(out)["test"]["rows"] == 300
-    assert json.loads(out)["training_rows"] == 400
+    assert json.loads(out)["test"]["rows"] == NEW
+    assert json.loads(out)["training_rows"] == TRAIN
 
 
 def test_other_delimiters_encodings_and_date_patterns_are_read(run, tmp_path):
-    rows = messy_rows(200)
+    rows = messy_rows(80)
     rows["größe"] = rows.pop("dose")
     rows["seen"] = [f"{day[8:]}.{day[5:7]}.{day[:4]}" for day in rows["seen"]]
     path = write_csv(tmp_path / "t.csv", rows, "latin-1", ";")
@@ -356,6 +358,14 @@ def test_a_kernel_that_does_not_exist_is_refused_before_any_work(run, folder):
     assert_fails(run("fit", folder / "train.csv", "-t", "sick", "--kernel", "foo"), "kernel='foo'")
 
 
+def test_every_kernel_of_the_registry_can_be_chosen_and_is_named_in_the_help(run, tmp_path):
+    _, out, _ = run("fit", "--help")
+    for kernel in kernel_choices():
+        assert kernel in out
+        refused = run("fit", tmp_path / "no.csv", "-t", "sick", "--kernel", kernel)
+        assert_fails(refused, "no such file")
+
+
 def test_version_and_defaults_are_said(run):
     code, out, _ = run("--version")
     assert (code, out.split()[0]) == (0, "dirichletgp")
@@ -430,17 +440,91 @@ def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tm
     assert json.loads(out)["columns"] == []
 
 
+@pytest.mark.parametrize("command", ["predict", "evaluate", "report", "info"])
+def test_a_command_reads_the_model_file_once(run, folder, tmp_path, monkeypatch, command):
+    from dirichletgp import persistence
+
+    reads = []
+    read_archive = persistence.read_archive
+
+    def counting(path, kind):
+        reads.append(path)
+        return read_archive(path, kind)
+
+    monkeypatch.setattr(persistence, "read_archive", counting)
+    table = () if command == "info" else (folder / "new.csv",)
+    output = ("-o", tmp_path / "out.csv") if command in ("predict", "report") else ()
+    code, _, err = run(command, folder / "model.dgp", *table, *output)
+    assert code == 0, err
+    assert len(reads) == 1
+
+
+def test_rows_come_as_an_arrow_stream_on_standard_input_but_not_as_parquet(run, folder, tmp_path):
+    table = arrow_csv.read_csv(folder / "new.csv")
+    stream, file = io.BytesIO(), io.BytesIO()
+    for sink, new in ((stream, ipc.new_stream), (file, ipc.new_file)):
+        with new(sink, table.schema) as writer:
+            writer.write_table(table)
+    predict = ("predict", folder / "model.dgp", "-", "--format")
+    code, out, err = run(*predict, "arrow", stdin=stream.getvalue())
+    assert code == 0, err
+    run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "out.csv")
+    assert out == (tmp_path / "out.csv").read_text()
+    refused = run(*predict, "arrow", stdin=file.getvalue())
+    assert_fails(refused, "an Arrow file cannot be read from standard input")
+    assert_fails(run(*predict, "parquet"), "Parquet cannot be read from standard input")
+
+
+def test_the_bar_follows_stages_whatever_they_are_called(monkeypatch):
+    estimate = Estimate(max_iter=10)
+    shares = []
+
+    def listener(event):
+        estimate(event)
+        shares.append(estimate.share)
+
+    show_stage = Progress.stage
+    monkeypatch.setattr(
+        Progress, "stage", lambda self, stage, name=None: show_stage(self, stage, "reworded")
+    )
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    with listening(listener):
+        DirichletGPClassifier(n_inducing=20, max_iter=10, random_state=0).fit(X, X[:, 0] > 0)
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 5
+    assert 0.9 < shares[-1] < 1.0
+    assert estimate.words == "solving"
+
+
+def test_the_bar_never_goes_back_nor_beyond_its_end():
+    estimate = Estimate(max_iter=10)
+    shares = [estimate.share]
+    for stage in [*Stage, *Stage]:
+        for evaluation in (0, 1, 5, 1_000):
+            estimate(Event(stage, evaluation))
+            shares.append(estimate.share)
+            assert estimate.words
+    assert shares == sorted(shares)
+    assert shares[-1] < 1.0
+
+
+def test_the_command_line_without_typer_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    for name in [name for name in sys.modules if name.startswith("dirichletgp.cli")]:
+        monkeypatch.delitem(sys.modules, name)
+    command_line = importlib.import_module("dirichletgp.cli")
+    with pytest.raises(SystemExit, match="pip install typer"):
+        command_line.main()
+
+
 def test_the_same_seed_gives_the_same_model(run, folder, tmp_path):
+    predictions = []
     for name in ("a", "b"):
-        run(
-            "fit",
-            folder / "train.csv",
-            "-t",
-            "sick",
-            "-o",
-            tmp_path / f"{name}.dgp",
-            "--n-inducing",
-            20,
+        model, out = tmp_path / f"{name}.dgp", tmp_path / f"{name}.csv"
+        code, _, err = run(
+            "fit", folder / "small.csv", "-t", "sick", "-o", model, "--n-inducing", 20
         )
-        run("predict", tmp_path / f"{name}.dgp", folder / "new.csv", "-o", tmp_path / f"{name}.csv")
-    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+        assert code == 0, err
+        run("predict", model, folder / "new.csv", "-o", out)
+        predictions.append(out.read_bytes())
+    assert predictions[0] == predictions[1]

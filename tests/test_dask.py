@@ -51,7 +51,9 @@ def collections(X, y, rows=150):
 
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
-    for mine, theirs in zip(one._fitted.model.latent(X), other._fitted.model.latent(X), strict=True):
+    for mine, theirs in zip(
+        one._fitted.model.latent(X), other._fitted.model.latent(X), strict=True
+    ):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
 
 

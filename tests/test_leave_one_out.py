@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import referee
+from dirichletgp._gp.core.leave_one_out import leave_one_out_latent
 from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier, LabelTransform
-from dirichletgp._gp.core.leave_one_out import leave_one_out_latent
-from dirichletgp._gp.training.fitted import Model
-from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.probabilities.softmax import class_probabilities, log_probability_of
+from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.training.fitted import Model
 from dirichletgp._gp.training.label_search import LabelSearch
 
 

@@ -5,9 +5,8 @@ import pytest
 import referee
 
 from dirichletgp._gp.core.kernels import KERNELS
-from dirichletgp._gp.training.fitted import Model
 from dirichletgp._gp.core.regressions import Posterior, make_basis
-from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.training.fitted import Model
 
 
 def model_of(p, workers):

@@ -1,7 +1,6 @@
 """Rows may come from anywhere: the model is the same, and memory does not grow with them."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -9,18 +8,13 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from dirichletgp._gp.rows.sampling import Survey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier, _sources, _survey
 from dirichletgp._gp.rows.chunks import ArraySource, Chunk, _ahead, _regrouped, chunks
-from dirichletgp._gp.rows.sampling import Survey
-
-pa = pytest.importorskip("pyarrow")
-import pyarrow.csv as pc  # noqa: E402
-import pyarrow.dataset as ds  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
 
 N, D = 700, 4
 
@@ -29,18 +23,6 @@ N, D = 700, 4
 def data():
     X, y = make_classification(N, D, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     return X, np.array(["low", "mid", "top"])[y]
-
-
-@pytest.fixture(scope="module")
-def table(data):
-    X, y = data
-    weights = np.where(np.arange(N) % 5, 1.0, 2.0)
-    return pa.table({**{f"x{j}": X[:, j] for j in range(D)}, "label": y, "weight": weights})
-
-
-@pytest.fixture(scope="module")
-def plain(table):
-    return table.drop_columns(["weight"])
 
 
 def quick(**parameters):
@@ -59,7 +41,9 @@ def in_memory(data):
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
     np.testing.assert_allclose(one._fitted.model.points, other._fitted.model.points, rtol=1e-12)
-    for mine, theirs in zip(one._fitted.model.latent(X), other._fitted.model.latent(X), strict=True):
+    for mine, theirs in zip(
+        one._fitted.model.latent(X), other._fitted.model.latent(X), strict=True
+    ):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
     np.testing.assert_allclose(one.class_prior_, other.class_prior_)
 
@@ -81,26 +65,11 @@ class Blocks:
 # The same model from everywhere
 
 
-def test_parquet_csv_tables_datasets_maps_and_blocks_give_the_model_of_the_array(
-    plain, data, in_memory, tmp_path
-):
+def test_maps_and_blocks_give_the_model_of_the_array(data, in_memory, tmp_path):
     X, y = data
-    pq.write_table(plain, tmp_path / "rows.parquet", row_group_size=100)
-    pc.write_csv(plain, tmp_path / "rows.csv")
-    os.mkdir(tmp_path / "parts")
-    for i in range(7):
-        pq.write_table(plain.slice(100 * i, 100), tmp_path / "parts" / f"part-{i}.parquet")
     mapped = np.memmap(tmp_path / "rows.bin", dtype=np.float64, mode="w+", shape=X.shape)
     mapped[:] = X
     sources = {
-        "path": (tmp_path / "rows.parquet", "label"),
-        "string": (str(tmp_path / "rows.parquet"), "label"),
-        "csv": (tmp_path / "rows.csv", "label"),
-        "glob": (str(tmp_path / "parts" / "*.parquet"), "label"),
-        "folder": (tmp_path / "parts", "label"),
-        "list": ([tmp_path / "parts" / f"part-{i}.parquet" for i in range(7)], "label"),
-        "table": (plain, "label"),
-        "dataset": (ds.dataset(tmp_path / "parts"), "label"),
         "map": (mapped, y),
         "blocks": (Blocks(X, y), None),
         "list of blocks": ([(X[:300], y[:300]), (X[300:], y[300:])], None),
@@ -109,21 +78,13 @@ def test_parquet_csv_tables_datasets_maps_and_blocks_give_the_model_of_the_array
     for name, (rows, labels) in sources.items():
         classifier = quick().fit(rows, labels)
         assert_same(classifier, in_memory, X)
-        if name not in ("map", "blocks", "list of blocks", "frames"):
-            assert classifier.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
-            assert classifier.predict(
-                pd.DataFrame(X, columns=classifier.feature_names_in_)
-            ).shape == (N,)
-        else:
-            assert hasattr(classifier, "feature_names_in_") == (name == "frames")
+        assert hasattr(classifier, "feature_names_in_") == (name == "frames")
 
 
-def test_weights_may_be_a_column_or_part_of_the_blocks(table, data):
+def test_weights_may_be_part_of_the_blocks(data):
     X, y = data
-    weights = table["weight"].to_numpy()
-    expected = quick().fit(X, y, weights)
-    assert_same(quick().fit(table, "label", "weight"), expected, X)
-    assert_same(quick().fit(Blocks(X, y, weights)), expected, X)
+    weights = np.where(np.arange(N) % 5, 1.0, 2.0)
+    assert_same(quick().fit(Blocks(X, y, weights)), quick().fit(X, y, weights), X)
 
 
 def test_rows_of_weight_zero_are_not_there(data):
@@ -132,124 +93,22 @@ def test_rows_of_weight_zero_are_not_there(data):
     assert_same(quick().fit(Blocks(X, y, weights)), quick().fit(X[1::2], y[1::2]), X)
 
 
-def test_blocks_whose_rows_all_have_weight_zero_are_not_there(table, data, tmp_path):
+def test_blocks_whose_rows_all_have_weight_zero_are_not_there(data):
     X, y = data
     weights = (np.arange(N) >= 200).astype(float)
     expected = quick().fit(X, y, weights)
-    pq.write_table(
-        table.set_column(D + 1, "weight", pa.array(weights)),
-        tmp_path / "t.parquet",
-        row_group_size=100,
-    )
-    assert_same(quick().fit(tmp_path / "t.parquet", "label", "weight"), expected, X)
     blocks = [(X[rows], y[rows], weights[rows]) for rows in np.split(np.arange(N), 7)]
     assert_same(quick().fit(blocks), expected, X)
     with pytest.raises(ValueError, match="no rows with a positive weight"):
         quick().fit([(X, y, np.zeros(N))])
 
 
-def test_class_weights_count_in_files_too(plain, data):
-    X, y = data
-    for class_weight in ("balanced", {"low": 3.0}):
-        one, other = (quick(class_weight=class_weight) for _ in range(2))
-        assert_same(
-            one.fit(plain, "label"), other.fit(X, y), X, 1e-6
-        )  # training magnifies the rounding of a prior
-
-
-def test_columns_choose_and_order_the_features(table, data):
-    X, y = data
-    classifier = quick().fit(table, "label", columns=["x2", "x0"])
-    assert_same(classifier, quick().fit(X[:, [2, 0]], y), X[:, [2, 0]])
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "int8",
-        "int64",
-        "uint16",
-        "bool",
-        "float64",
-        "string",
-        "large_string",
-        "dictionary",
-        "dictionary of ints",
-    ],
-)
-def test_labels_of_every_type(data, kind):
-    X, y = data
-    codes = (y == "low").astype(int)
-    columns = {
-        "string": lambda: pa.array(y),
-        "large_string": lambda: pa.array(y.tolist(), pa.large_string()),
-        "dictionary": lambda: pa.array(y).dictionary_encode(),
-        "dictionary of ints": lambda: pa.array(codes + 7).dictionary_encode(),
-    }
-    column = columns.get(kind, lambda: pa.array(codes.astype(kind)))()
-    frame = pa.table({"a": X[:, 0], "b": X[:, 1], "label": column})
-    classifier = quick().fit(frame, "label")
-    assert classifier.classes_.tolist() == sorted(set(column.to_pylist()))
-
-
-def test_integer_float32_and_boolean_features_are_numbers(data):
-    X, y = data
-    frame = pa.table(
-        {"a": X[:, 0].astype(np.float32), "b": X[:, 1] > 0, "c": np.arange(N), "label": y}
-    )
-    expected = np.column_stack([X[:, 0].astype(np.float32), X[:, 1] > 0, np.arange(N)]).astype(
-        float
-    )
-    assert_same(quick().fit(frame, "label"), quick().fit(expected, y), expected)
-
-
 # What is refused
 
 
-def test_errors_say_what_is_wrong(table, plain, data, tmp_path):
+def test_errors_say_what_is_wrong(data):
     X, y = data
-    words = table.append_column("s", table["label"])
     cases = [
-        (
-            lambda: quick().fit(tmp_path / "missing.parquet", "label"),
-            FileNotFoundError,
-            "no such file",
-        ),
-        (
-            lambda: quick().fit(str(tmp_path / "*.parquet"), "label"),
-            FileNotFoundError,
-            "no file matches",
-        ),
-        (
-            lambda: quick().fit(table, "lable"),
-            ValueError,
-            r"y='lable': there is no such column; the columns are",
-        ),
-        (
-            lambda: quick().fit(table),
-            TypeError,
-            "y is a NoneType; .* y is the name of the label column",
-        ),
-        (lambda: quick().fit(table, y), TypeError, "y is a ndarray"),
-        (
-            lambda: quick().fit(table, "label", "w"),
-            ValueError,
-            "sample_weight='w': there is no such column",
-        ),
-        (
-            lambda: quick().fit(table, "label", columns=["x9"]),
-            ValueError,
-            "columns='x9': there is no such column",
-        ),
-        (lambda: quick().fit(table, "label", columns=["label"]), ValueError, "name features only"),
-        (
-            lambda: quick().fit(words, "label"),
-            ValueError,
-            r"\['s'\] are not numbers",
-        ),
-        (lambda: quick().fit(plain.select(["label"]), "label"), ValueError, "no columns besides"),
-        (lambda: quick().fit(plain.slice(0, 0), "label"), ValueError, "no rows"),
-        (lambda: quick().fit(plain, "x0"), ValueError, "not numbers|continuous|Unknown label type"),
         (lambda: quick().fit(X, y, columns=["a"]), ValueError, "columns chooses columns of files"),
         (lambda: quick().fit(iter([(X, y)])), TypeError, "read once only"),
         (
@@ -258,27 +117,10 @@ def test_errors_say_what_is_wrong(table, plain, data, tmp_path):
             "2 columns, but the first one has 4",
         ),
         (lambda: quick().fit([(X, y[:-1])]), ValueError, "block 0 has 700 rows, but 699 labels"),
-        (lambda: quick().fit(plain.to_reader(), "label"), TypeError, "cannot be read twice"),
     ]
     for call, kind, message in cases:
         with pytest.raises(kind, match=message):
             call()
-    (tmp_path / "rows.parquet").write_bytes(b"PAR1 not really")
-    with pytest.raises(ValueError, match="cannot be read"):
-        quick().fit(tmp_path / "rows.parquet", "label")
-    (tmp_path / "rows.xls").touch()
-    with pytest.raises(ValueError, match="ends in none of"):
-        quick().fit(tmp_path / "rows.xls", "label")
-
-
-def test_missing_values_are_refused_by_name(data):
-    X, y = data
-    nulls = pa.table({"a": pa.array([None, *X[1:, 0]], pa.float64()), "label": y})
-    with pytest.raises(ValueError, match="column 'a' holds missing values"):
-        quick().fit(nulls, "label")
-    for bad in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="NaN or infinity, first in column 'b'"):
-            quick().fit(pa.table({"a": X[:, 0], "b": [bad, *X[1:, 1]], "label": y}), "label")
 
 
 def test_a_source_that_changes_between_passes_is_refused(data):
@@ -295,12 +137,12 @@ def test_a_source_that_changes_between_passes_is_refused(data):
         quick().fit(Shrinking())
 
 
-def test_a_failed_fit_leaves_the_estimator_as_it_was(data, plain):
+def test_a_failed_fit_leaves_the_estimator_as_it_was(data):
     X, y = data
     classifier = quick().fit(X, y)
     before = classifier.predict_proba(X)
     with pytest.raises(ValueError, match="one class only"):
-        classifier.fit(plain.filter(pa.compute.equal(plain["label"], "low")), "label")
+        classifier.fit([(X, np.full(N, "low"))])
     np.testing.assert_array_equal(classifier.predict_proba(X), before)
 
 

@@ -82,7 +82,10 @@ def test_statistics_of_tensors_are_those_of_arrays(data):
     given = {"inducing": X[:30], "lengthscale": 2.0, "variance": 4.0, "max_iter": 0, "scaler": None}
     host, there = quick(**given).fit(X, y), quick(**given).fit(torch.from_numpy(X), y)
     np.testing.assert_allclose(
-        there._fitted.model.statistics.grams, host._fitted.model.statistics.grams, rtol=1e-9, atol=1e-9
+        there._fitted.model.statistics.grams,
+        host._fitted.model.statistics.grams,
+        rtol=1e-9,
+        atol=1e-9,
     )
     np.testing.assert_allclose(there.predict_proba(X), host.predict_proba(X), atol=1e-9)
 

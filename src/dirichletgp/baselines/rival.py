@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._gp.core.arrays import AnyArray, Array
 from .._gp.core.kernels import Kernel
-from .._gp.rows.door import FLOATS, ArrayRows
-from .._gp.rows.door import Given, SampleSize
+from .._gp.rows.door import FLOATS, ArrayRows, Given, SampleSize
 from .._gp.rows.in_memory import Encoder, InMemoryRows
 from .._gp.rows.scaling import of_scaled_blocks
 

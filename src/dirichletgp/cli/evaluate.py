@@ -5,14 +5,15 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from .._gp.rows.tables import read_table
+from .._gp.rows.tables.reading import read_table
+from .console import print_json, with_one_line_errors
+from .new_values import NewValues
 from .options import AcceptNew, Encoding, Format, Json, ModelPath
-from .scores import print_scores, public, scores
-from .speaking import Complaints, plainly, put_json
-from .tabular_model import TabularModel
+from .scores import measured, print_scores
+from .table_model import TableModel
 
 
-@plainly
+@with_one_line_errors
 def evaluate(
     model: ModelPath,
     table: Annotated[str, typer.Argument(help="Table of labelled rows; - is CSV on stdin.")],
@@ -21,12 +22,16 @@ def evaluate(
     encoding: Encoding = "utf-8",
     as_json: Json = False,
 ) -> None:
-    """Measure a model on labelled rows: accuracy, calibration, log loss and Brier score, with intervals."""
-    fitted = TabularModel.load(model)
-    X, y = fitted.labelled(read_table(table, format, encoding), table, Complaints(accept_new))
-    classifier = fitted.classifier
-    found = scores(classifier.predict_proba(X), np.searchsorted(classifier.classes_, y))
+    """Measure a model on labelled rows: accuracy, calibration, log loss and Brier score.
+
+    Every number comes with an interval.
+    """
+    fitted = TableModel.load(model)
+    rows = read_table(table, format, encoding)
+    X, y = fitted.features_and_labels(rows, table, NewValues(accept_new))
+    codes = np.searchsorted(fitted.classifier.classes_, y)
+    scores = measured(fitted.classifier.predict_proba(X), codes)
     if as_json:
-        put_json({"model": model, "table": table} | public(found))
+        print_json({"model": model, "table": table} | scores.as_json())
     else:
-        print_scores(found, f"of {table}")
+        print_scores(scores, f"of {table}")

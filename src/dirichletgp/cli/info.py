@@ -4,37 +4,38 @@ from pathlib import Path
 from typing import Any
 
 from ..report.provenance import how_it_was_made
+from .console import print_json, with_one_line_errors
 from .options import Json, ModelPath
-from .speaking import plainly, put_json
-from .tabular_model import TabularModel
+from .table_model import TableModel
 
 _NAMES = {"ece": "calibration error", "mnll": "log loss", "brier": "Brier score"}
+_MOST_CLASSES = 12
+_MOST_COLUMNS = 60
 
 
-@plainly
+@with_one_line_errors
 def info(model: ModelPath, as_json: Json = False) -> None:
-    """Say what a model predicts, which columns it needs, how it was made, and how it did on the rows held out."""
-    fitted = TabularModel.load(model)
-    made = how_it_was_made(fitted.classifier, None)
-    classes = [str(label) for label in fitted.classifier.classes_.tolist()]
-    recipe = fitted.recipe
-    columns = (
-        []
-        if recipe is None
-        else [{"name": c.name, "treatment": c.treatment} for c in recipe.columns]
-    )
-    content: dict[str, Any] = {
-        "model": model,
-        "bytes": Path(model).stat().st_size,
-        "target": None if recipe is None else recipe.target,
-        "classes": classes,
-        "columns": columns,
-        "made": dict(made),
-    } | fitted.facts
+    """Say what a model predicts, which columns it needs, how it was made, and how it did."""
+    content = _content(model)
     if as_json:
-        put_json(content)
-        return
-    _print(content)
+        print_json(content)
+    else:
+        _print(content)
+
+
+def _content(path: str) -> dict[str, Any]:
+    fitted = TableModel.load(path)
+    recipe = fitted.stored_recipe
+    columns = [] if recipe is None else recipe.columns
+    content = {
+        "model": path,
+        "bytes": Path(path).stat().st_size,
+        "target": None if recipe is None else recipe.target,
+        "classes": [str(label) for label in fitted.classifier.classes_.tolist()],
+        "columns": [{"name": c.name, "treatment": c.treatment} for c in columns],
+        "made": dict(how_it_was_made(fitted.classifier, None)),
+    }
+    return content | fitted.facts
 
 
 def _print(content: dict[str, Any]) -> None:
@@ -45,26 +46,28 @@ def _print(content: dict[str, Any]) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
+    for name, text in _lines(content):
+        table.add_row(name, escape(text))
+    Console().print(table)
+
+
+def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
+    """Pairs of a heading and a text."""
     classes = content["classes"]
-    named = ", ".join(classes[:12]) + (
-        f", ... ({len(classes)} in all)" if len(classes) > 12 else ""
-    )
-    rows = [
+    named = ", ".join(classes[:_MOST_CLASSES])
+    if len(classes) > _MOST_CLASSES:
+        named += f", ... ({len(classes)} in all)"
+    lines = [
         ("Predicts", f"{content['target'] or 'labels'}: {named}"),
         ("File", f"{content['bytes'] / 1e6:.1f} MB"),
+        *content["made"].items(),
     ]
-    rows += list(content["made"].items())
     if "test" in content:
-        metrics = ", ".join(
-            f"{_NAMES.get(key, key)} {value['value']:.3f}"
-            for key, value in content["test"]["metrics"].items()
-        )
-        rows.append(("Test", f"{content['test']['rows']:,} rows {content['tested_on']}: {metrics}"))
-        rows.append(("Verdict", content["test"]["verdict"]["headline"]))
-    for name, text in rows:
-        table.add_row(name, escape(text))
-    for place, column in enumerate(content["columns"][:60]):
-        table.add_row(
-            "Columns" if place == 0 else "", escape(f"{column['name']}: {column['treatment']}")
-        )
-    Console().print(table)
+        test = content["test"]
+        values = [f"{_NAMES.get(key, key)} {m['value']:.3f}" for key, m in test["metrics"].items()]
+        tested = f"{test['rows']:,} rows {content['tested_on']}: {', '.join(values)}"
+        lines += [("Test", tested), ("Verdict", test["verdict"]["headline"])]
+    for place, column in enumerate(content["columns"][:_MOST_COLUMNS]):
+        heading = "Columns" if place == 0 else ""
+        lines.append((heading, f"{column['name']}: {column['treatment']}"))
+    return lines

@@ -1,8 +1,16 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what they may be."""
 
 from typing import Annotated
 
 import typer
+
+from .._gp.core.kernels import KERNELS
+
+
+def kernel_choices() -> tuple[str, ...]:
+    """The kernels there are, as they are registered."""
+    return tuple(KERNELS)
+
 
 Format = Annotated[
     str | None,
@@ -10,11 +18,15 @@ Format = Annotated[
 ]
 Encoding = Annotated[str, typer.Option(help="Encoding of CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
+KernelName = Annotated[str, typer.Option(help=f"One of {', '.join(kernel_choices())}.")]
 ModelPath = Annotated[str, typer.Argument(help="Model file that `dirichletgp fit` wrote.")]
 AcceptNew = Annotated[
     bool,
     typer.Option(
         "--accept-new",
-        help="Take categories the model has not seen as none of those it knows, and texts among numbers as missing.",
+        help=(
+            "Take categories the model has not seen as none of those it knows, "
+            "and texts among numbers as missing."
+        ),
     ),
 ]

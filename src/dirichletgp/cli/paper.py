@@ -1,6 +1,5 @@
 """`dirichletgp paper`: every table and figure of the paper."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -8,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from ..datasets import DatasetError
 from ..paper import ARTEFACTS, Plan, run_paper
 from ..paper.docs import write_docs
 from ..paper.run import report
+from .console import INTERRUPTED, UNEXPECTED, print_json, say, with_one_line_errors
 
 
+@with_one_line_errors
 def paper(
     artefact: Annotated[
         list[str] | None,
@@ -65,22 +65,28 @@ def paper(
     What was computed is kept: the same command, started again, goes on where it was.
     """
     command = shlex.join(["dirichletgp", *sys.argv[1:]])
+    plan = Plan(
+        out,
+        datasets=tuple(dataset or ()),
+        methods=tuple(method or ()),
+        splits=splits,
+        quick=quick,
+        data=data,
+        allow_download=download,
+        repetitions=repetitions,
+    )
     try:
-        plan = Plan(
-            out, tuple(dataset or ()), tuple(method or ()), splits, quick, data, download, repetitions
-        )  # fmt: skip
         summary = run_paper(plan, tuple(artefact or ()), command, draw_only)
         if docs is not None:
             write_docs(out, docs)
     except KeyboardInterrupt:
-        print(
-            f"\ninterrupted; what was computed is in {out}, whole. To go on from here:\n  {command}",
-            file=sys.stderr,
+        say(
+            f"\ninterrupted; what was computed is in {out}, whole. To go on from here:\n  {command}"
         )
-        raise typer.Exit(130) from None
-    except (ValueError, ImportError, DatasetError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
-    print(json.dumps(summary, indent=1) if as_json else report(summary))
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json(summary)
+    else:
+        print(report(summary))
     if summary["failed"]:
-        raise typer.Exit(1)
+        raise typer.Exit(UNEXPECTED)

@@ -1,22 +1,25 @@
-"""`dirichletgp predict`: probabilities, labels, intervals and uncertainties of the rows of a table."""
+"""`dirichletgp predict`: probabilities, labels, intervals and uncertainties of a table's rows."""
 
 import time
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
+from .._gp.core.arrays import Array
 from .._gp.core.probabilities.softmax import class_probabilities, probability_interval, uncertainty
-from .._gp.rows.tables import TableError, open_table, open_writer
+from .._gp.rows.tables.errors import TableError
+from .._gp.rows.tables.reading import open_table
+from .console import print_json, say, with_one_line_errors
+from .new_values import NewValues
 from .options import AcceptNew, Encoding, Format, ModelPath
-from .speaking import Complaints, plainly, put_json, say
-from .tabular_model import TabularModel
+from .table_model import TableModel
+from .table_writing import STANDARD_OUTPUT, open_writer
 
 _INTERVAL = 0.95
 
 
-@plainly
+@with_one_line_errors
 def predict(
     model: ModelPath,
     table: Annotated[
@@ -24,7 +27,7 @@ def predict(
     ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write; - is CSV on stdout.")
-    ] = "-",
+    ] = STANDARD_OUTPUT,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to carry over, such as an id (repeatable).")
     ] = None,
@@ -46,62 +49,63 @@ def predict(
     every class.
     """
     start = time.perf_counter()
-    if as_json and output == "-":
+    if as_json and output == STANDARD_OUTPUT:
         raise TableError(
             "--json and predictions cannot both go to standard output; pass -o with a file"
         )
-    fitted, rows = TabularModel.load(model), 0
-    complaints = Complaints(accept_new)
-    with open_table(table, format, encoding) as batches:
-        fitted.table_recipe.check(batches.columns, batches.name)
-        for name in keep or ():
-            if name not in batches.columns:
-                raise TableError(f"{batches.name} has no column {name!r} to keep")
-        with open_writer(output, output_format) as write:
-            for batch in batches:
-                write(_predicted(fitted, batch, keep or [], interval, complaints))
-                rows += batch.num_rows
-            if not rows:
-                raise TableError(f"{batches.name} has no rows")
+    fitted = TableModel.load(model)
+    rows = open_table(table, format, encoding)
+    fitted.recipe.check(rows.columns, rows.name)
+    kept = keep or []
+    for name in kept:
+        if name not in rows.columns:
+            raise TableError(f"{rows.name} has no column {name!r} to keep")
+    new_values = NewValues(accept_new)
+    wanted = list(dict.fromkeys([*fitted.recipe.needed, *kept]))
+    n_rows = 0
+    with open_writer(output, output_format) as write:
+        for batch in rows.batches(wanted):
+            X = fitted.recipe.rows(batch, new_values)
+            columns = {name: batch.column(name) for name in kept}
+            write(_batch(columns | _predicted(fitted, X, interval)))
+            n_rows += batch.num_rows
+        if not n_rows:
+            raise TableError(f"{rows.name} has no rows")
     seconds = time.perf_counter() - start
     if as_json:
-        put_json(
-            {
-                "rows": rows,
-                "output": output,
-                "seconds": round(seconds, 2),
-                "notes": complaints.notes,
-            }
-        )
-    elif output != "-":
-        say(f"{rows:,} rows predicted in {seconds:.1f} s, written to {output}")
+        summary = {"rows": n_rows, "output": output, "seconds": round(seconds, 2)}
+        print_json(summary | {"notes": new_values.notes})
+    elif output != STANDARD_OUTPUT:
+        say(f"{n_rows:,} rows predicted in {seconds:.1f} s, written to {output}")
 
 
-def _predicted(
-    fitted: TabularModel, batch: Any, keep: list[str], interval: bool, complaints: Complaints
-) -> Any:
-    """The result for a batch of rows, as an Arrow batch."""
+def _batch(columns: dict[str, Any]) -> Any:
     import pyarrow as pa
 
-    classes = fitted.classifier.classes_
-    mean, variance = fitted.classifier.latent_mean_and_variance(
-        fitted.table_recipe.rows(batch, complaints)
-    )
-    prob = class_probabilities(mean, variance)
-    best = prob.argmax(axis=1)
-    rows = np.arange(len(best))
-    columns: dict[str, Any] = {name: batch.column(name) for name in keep}
-    columns["label"] = pa.array(classes[best].tolist(), pa.string())
-    columns["probability"] = prob[rows, best]
-    if interval:
-        lower, upper = probability_interval(mean, variance, _INTERVAL)
-        columns |= {"lower": lower[rows, best], "upper": upper[rows, best]}
-    columns |= dict(
-        zip(("uncertainty", "noise", "lack_of_data"), _nats(mean, variance), strict=True)
-    )
-    columns |= {f"probability_{label}": prob[:, c] for c, label in enumerate(classes.tolist())}
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _nats(mean: NDArray[np.float64], variance: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    return [np.maximum(part, 0.0) for part in uncertainty(mean, variance)]
+def _predicted(fitted: TableModel, X: Array, interval: bool) -> dict[str, Any]:
+    """Columns of the result for rows X (n, D)."""
+    import pyarrow as pa
+
+    classes = fitted.classifier.classes_
+    mean, variance = fitted.classifier.latent_mean_and_variance(X)
+    prob = class_probabilities(mean, variance)
+    best = prob.argmax(axis=1)
+    rows = np.arange(len(best))
+    columns = {
+        "label": pa.array(classes[best].tolist(), pa.string()),
+        "probability": prob[rows, best],
+    }
+    if interval:
+        lower, upper = probability_interval(mean, variance, _INTERVAL)
+        columns["lower"] = lower[rows, best]
+        columns["upper"] = upper[rows, best]
+    total, noise, lack_of_data = uncertainty(mean, variance)
+    columns["uncertainty"] = np.maximum(total, 0.0)
+    columns["noise"] = np.maximum(noise, 0.0)
+    columns["lack_of_data"] = np.maximum(lack_of_data, 0.0)
+    for place, label in enumerate(classes.tolist()):
+        columns[f"probability_{label}"] = prob[:, place]
+    return columns

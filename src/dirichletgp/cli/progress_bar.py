@@ -1,76 +1,93 @@
 """A progress bar for a fit, with the time left."""
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from .._gp.training.progress import listening
+from .._gp.training.progress import Event, Stage, listening
 
 # Share of a fit's time that its stages take, roughly and in their order; those left out of a fit
 # are jumped over.
 _STAGES = [
-    ("checks and scaling", 0.02),
-    ("inducing points", 0.05),
-    ("kernel", 0.40),
-    ("alpha_epsilon", 0.03),
-    ("kernel", 0.12),
-    ("left-out predictions", 0.03),
-    ("inducing points", 0.05),
-    ("kernel", 0.18),
-    ("statistics", 0.04),
-    ("label transform", 0.06),
-    ("posterior", 0.02),
+    (Stage.SCALING, 0.02),
+    (Stage.POINTS, 0.05),
+    (Stage.KERNEL, 0.40),
+    (Stage.ALPHA, 0.03),
+    (Stage.KERNEL, 0.12),
+    (Stage.LEFT_OUT, 0.03),
+    (Stage.POINTS, 0.05),
+    (Stage.KERNEL, 0.18),
+    (Stage.STATISTICS, 0.04),
+    (Stage.LABELS, 0.06),
+    (Stage.POSTERIOR, 0.02),
 ]
 _WORDS = {
-    "checks and scaling": "looking at the columns",
-    "inducing points": "placing inducing points",
-    "kernel": "learning the kernel",
-    "alpha_epsilon": "choosing the label transform",
-    "left-out predictions": "finding where classes meet",
-    "statistics": "passing over all rows",
-    "label transform": "choosing the label transform",
-    "posterior": "solving",
+    Stage.SCALING: "looking at the columns",
+    Stage.POINTS: "placing inducing points",
+    Stage.KERNEL: "learning the kernel",
+    Stage.ALPHA: "choosing the label transform",
+    Stage.LEFT_OUT: "finding where classes meet",
+    Stage.STATISTICS: "passing over all rows",
+    Stage.LABELS: "choosing the label transform",
+    Stage.POSTERIOR: "solving",
 }
+# Evaluations of each search of a kernel, the last ones short: shares of `max_iter`.
+_EVALUATIONS = (1.0, 1 / 4, 1 / 10)
+_MOST_OF_A_STAGE = 0.97
+_SHARE_TO_JUDGE_BY = 0.04
 
 
 class Estimate:
-    """Which share of a fit is done, from what it says.
+    """Which share of a fit is done, from the events it tells of.
+
+    Attributes
+    ----------
+    share : float
+        Between 0 and 1; never falls.
+    words : str
+        What is being done.
 
     Examples
     --------
     >>> estimate = Estimate(max_iter=80)
-    >>> estimate("stage", "kernel: 400 points, 4000 rows")
-    >>> estimate("evaluation", 20)
-    >>> round(estimate.share, 2)
-    0.17
+    >>> estimate(Event(Stage.KERNEL))
+    >>> estimate(Event(Stage.KERNEL, evaluation=20))
+    >>> round(estimate.share, 2), estimate.words
+    (0.17, 'learning the kernel')
     """
 
     def __init__(self, max_iter: int):
-        self._most = [max_iter, max_iter / 4, max_iter / 10]
-        self._stage, self._kernels, self.share, self.words = -1, 0, 0.0, ""
+        self.share = 0.0
+        self.words = ""
+        self._max_iter = max_iter
+        self._place = 0
+        self._begun = False
+        self._searches = 0
 
-    def __call__(self, event: str, what: Any) -> None:
-        if event == "stage":
-            name = re.sub(r"^\d+ ", "", str(what)).split(":")[0]
-            self._stage = next(
-                (i for i, s in enumerate(_STAGES) if i > self._stage and s[0] == name), self._stage
-            )
-            self._kernels += name == "kernel"
-            self.words = _WORDS.get(name, name)
-            self.share = max(self.share, self._before())
+    def __call__(self, event: Event) -> None:
+        """Take an event into account."""
+        if event.evaluation == 0:
+            self._begin(event.stage)
+            within = 0.0
         else:
-            most = self._most[min(max(self._kernels, 1), 3) - 1]
-            within = min(what / (most + 1), 0.97)
-            self.share = max(self.share, self._before() + within * _STAGES[self._stage][1])
+            search = min(max(self._searches, 1), len(_EVALUATIONS)) - 1
+            expected = _EVALUATIONS[search] * self._max_iter + 1
+            within = min(event.evaluation / expected, _MOST_OF_A_STAGE)
+        before = sum(share for _, share in _STAGES[: self._place])
+        self.share = max(self.share, before + within * _STAGES[self._place][1])
 
-    def _before(self) -> float:
-        return sum(share for _, share in _STAGES[: self._stage])
+    def _begin(self, stage: Stage) -> None:
+        self.words = _WORDS.get(stage, stage.value)
+        self._searches += stage is Stage.KERNEL
+        first = self._place + self._begun
+        ahead = [place for place in range(first, len(_STAGES)) if _STAGES[place][0] is stage]
+        if ahead:
+            self._place = ahead[0]
+            self._begun = True
 
 
 @contextmanager
-def fit_bar(max_iter: int, visible: bool) -> Iterator[None]:
+def progress_bar(max_iter: int, visible: bool) -> Iterator[None]:
     """While the context lasts, fits are shown as a bar on standard error, if that is a terminal."""
     if not visible:
         yield
@@ -78,24 +95,28 @@ def fit_bar(max_iter: int, visible: bool) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    estimate, start = Estimate(max_iter), time.monotonic()
     columns = (
         TextColumn("{task.description:<28}"),
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
+    estimate = Estimate(max_iter)
+    start = time.monotonic()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=1.0, left="")
 
-        def show(event: str, what: Any) -> None:
-            estimate(event, what)
-            elapsed = time.monotonic() - start
-            left = (
-                elapsed * (1 - estimate.share) / estimate.share if estimate.share > 0.04 else None
-            )
-            text = "" if left is None else f"about {max(1, round(left))} s left"
-            bar.update(task, completed=estimate.share, description=estimate.words, left=text)
+        def show(event: Event) -> None:
+            estimate(event)
+            left = _time_left(time.monotonic() - start, estimate.share)
+            bar.update(task, completed=estimate.share, description=estimate.words, left=left)
 
         with listening(show):
             yield
+
+
+def _time_left(elapsed: float, share: float) -> str:
+    if share <= _SHARE_TO_JUDGE_BY:
+        return ""
+    seconds = elapsed * (1 - share) / share
+    return f"about {max(1, round(seconds))} s left"

@@ -5,14 +5,16 @@ from typing import Annotated
 
 import typer
 
-from .._gp.rows.tables import check_destination, read_table
-from .fit import write_table_report
+from .._gp.rows.tables.reading import read_table
+from .console import print_json, say, with_one_line_errors
+from .new_values import NewValues
 from .options import AcceptNew, Encoding, Format, Json, ModelPath
-from .speaking import Complaints, plainly, put_json, say
-from .tabular_model import ShownRows, TabularModel
+from .table_model import TableModel
+from .table_report import ShownRows, write_table_report
+from .table_writing import check_destination
 
 
-@plainly
+@with_one_line_errors
 def report(
     model: ModelPath,
     table: Annotated[
@@ -26,14 +28,17 @@ def report(
     encoding: Encoding = "utf-8",
     as_json: Json = False,
 ) -> None:
-    """Write a report of a model on labelled rows: one HTML file that opens offline and prints well."""
+    """Write a report of a model on labelled rows.
+
+    It is one HTML file that opens offline and prints well.
+    """
     check_destination(output)
-    fitted, rows = TabularModel.load(model), read_table(table, format, encoding)
-    X, y = fitted.labelled(rows, table, Complaints(accept_new))
-    write_table_report(
-        output, fitted, X, y, ShownRows(rows, fitted.table_recipe.target, Path(table).name)
-    )
+    fitted = TableModel.load(model)
+    rows = read_table(table, format, encoding)
+    X, y = fitted.features_and_labels(rows, table, NewValues(accept_new))
+    shown = ShownRows(rows, fitted.recipe.target, Path(table).name)
+    write_table_report(output, fitted, X, y, shown)
     if as_json:
-        put_json({"model": model, "table": table, "rows": len(y), "report": str(output)})
+        print_json({"model": model, "table": table, "rows": len(y), "report": str(output)})
     else:
         say(f"report of {len(y):,} rows written to {output}")

@@ -1,63 +1,77 @@
 """The numbers of a model on labelled rows, as a table and as JSON."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._gp.core.arrays import Array, Integers
 from ..report.bootstrap import expected_error_if_calibrated, headline_metrics
+from ..report.numbers import Metric, Verdict
 from ..report.verdict import calibration_verdict
 
-Array = NDArray[np.float64]
+_RESAMPLES = 1_000
+_COLOURS = {"good": "green", "slight": "green", "noticeable": "yellow", "poor": "red"}
 
 
-def scores(prob: Array, codes: NDArray[np.intp], seed: int = 0) -> dict[str, Any]:
-    """Metrics with intervals and the verdict, ready for JSON; `prob` (n, C) and columns `codes` (n,) of the truth."""
+class Scores(NamedTuple):
+    """Metrics with intervals on so many rows, and the verdict on calibration."""
+
+    n_rows: int
+    metrics: list[Metric]
+    verdict: Verdict
+
+    def as_json(self) -> dict[str, Any]:
+        """Dicts, lists, texts and numbers."""
+        values = {
+            metric.key: {
+                "value": float(metric.value),
+                "low": float(metric.low),
+                "high": float(metric.high),
+            }
+            for metric in self.metrics
+        }
+        return {"rows": self.n_rows, "metrics": values, "verdict": asdict(self.verdict)}
+
+
+def measured(prob: Array, codes: Integers, seed: int = 0) -> Scores:
+    """Scores of probabilities.
+
+    Parameters
+    ----------
+    prob : ndarray of shape (n, C)
+    codes : ndarray of shape (n,)
+        Columns of the true classes.
+    seed : int, default=0
+        Of the resampling that gives intervals.
+    """
     rng = np.random.default_rng(seed)
-    metrics, values = headline_metrics(prob, codes, 1_000, rng)
+    metrics, values = headline_metrics(prob, codes, _RESAMPLES, rng)
     confidence = float(prob.max(axis=1).mean())
     by_chance = expected_error_if_calibrated(prob, rng)
     verdict = calibration_verdict(
         len(codes), values["ece"], by_chance, confidence, values["accuracy"]
     )
-    return {
-        "rows": len(codes),
-        "metrics": {
-            m.key: {"value": float(m.value), "low": float(m.low), "high": float(m.high)}
-            for m in metrics
-        },
-        "verdict": asdict(verdict),
-        "_names": {m.key: [m.name, m.meaning] for m in metrics},
-    }
+    return Scores(len(codes), metrics, verdict)
 
 
-def print_scores(found: dict[str, Any], where: str) -> None:
+def print_scores(scores: Scores, where: str) -> None:
     """The metrics as a table, and the verdict beneath."""
     from rich.console import Console
     from rich.table import Table
 
+    title = f"{scores.n_rows:,} rows {where}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None)
+    table.add_column("")
+    table.add_column("", justify="right")
+    table.add_column("95 % interval", no_wrap=True)
+    table.add_column("")
+    for metric in scores.metrics:
+        interval = f"{metric.low:.3f} to {metric.high:.3f}"
+        meaning = f"[dim]{metric.meaning}[/dim]"
+        table.add_row(metric.name, f"{metric.value:.3f}", interval, meaning)
     console = Console()
-    table = Table(
-        title=f"{found['rows']:,} rows {where}", title_justify="left", title_style="bold", box=None
-    )
-    for heading, side in (("", "left"), ("", "right"), ("95 % interval", "left"), ("", "left")):
-        table.add_column(heading, justify=side, no_wrap=heading != "")  # type: ignore[arg-type]
-    for key, metric in found["metrics"].items():
-        name, meaning = found["_names"][key]
-        interval = f"{metric['low']:.3f} to {metric['high']:.3f}"
-        table.add_row(name, f"{metric['value']:.3f}", interval, f"[dim]{meaning}[/dim]")
     console.print(table)
-    verdict = found["verdict"]
-    colour = {"good": "green", "slight": "green", "noticeable": "yellow", "poor": "red"}[
-        verdict["level"]
-    ]
-    console.print(
-        f"\n[bold {colour}]{verdict['headline']}.[/] " + " ".join(verdict["sentences"]),
-        highlight=False,
-    )
-
-
-def public(found: dict[str, Any]) -> dict[str, Any]:
-    """What JSON shows of them."""
-    return {key: value for key, value in found.items() if not key.startswith("_")}
+    verdict = scores.verdict
+    headline = f"[bold {_COLOURS[verdict.level]}]{verdict.headline}.[/]"
+    console.print(f"\n{headline} {' '.join(verdict.sentences)}", highlight=False)

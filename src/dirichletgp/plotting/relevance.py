@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from .._gp.core.arrays import Array
 from .canvas import CURVE_COLOUR, one_axes
-from .kernels import fitted_kernel, kernel_relevance
+from .kernels import fitted_kernel
 from .pipelines import innermost_classifier, require
 
 _MOST_POINTS = 300
@@ -42,7 +42,7 @@ def feature_relevance(classifier: Any) -> Array:
     """
     kernel, points = fitted_kernel(classifier)
     step = -(-len(points) // _MOST_POINTS)
-    relevance = kernel_relevance(kernel, points[::step])
+    relevance = kernel.relevance(points[::step])
     total = relevance.sum()
     if total > 0:
         return relevance / total

@@ -9,7 +9,7 @@ import scipy
 import sklearn
 
 from .._gp.version import __version__
-from ..plotting.kernels import fitted_kernel, kernel_title
+from ..plotting.kernels import fitted_kernel
 
 
 def how_it_was_made(classifier: Any, more: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -40,7 +40,7 @@ def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
         ("Training rows", f"{round(float(classifier.class_count_.sum())):,}"),
         ("Features", f"{classifier.n_features_in_:,}"),
         ("Inducing points", f"{len(classifier.inducing_points_):,}"),
-        ("Kernel", f"{kernel_title(kernel)}, {each}, variance {classifier.variance_:.3g}"),
+        ("Kernel", f"{kernel.title}, {each}, variance {classifier.variance_:.3g}"),
         (
             "Label transform",
             f"{classifier.label_transform}: separation {transform.separation:.3g}, "

@@ -214,7 +214,7 @@ def checked_arrays(
 
 
 _KINDS: list[tuple[Callable[[Given], bool], str, str]] = [
-    (_is_table, "files", "table_rows"),
+    (_is_table, "tables.reading", "table_rows"),
     (lambda given: is_dask(given.X), "on_dask", "DaskRows"),
     (lambda given: is_tensor(given.X), "on_device", "TensorRows"),
     (lambda given: isinstance(given.X, np.memmap), "sources", "memory_map_rows"),

@@ -1,67 +1,127 @@
-"""Reading tables: CSV, Parquet and Arrow files, or CSV from standard input, a batch of rows at a time.
+"""Tables a batch of rows at a time: files, Arrow tables, datasets, standard input.
 
-CSV is read as text throughout. What a column holds is decided when a recipe is learned, from all of
-its values, not by guessing from the first rows.
+Both `fit("rows.parquet", y=...)` and the command line read through here. They differ in one thing:
+`fit` wants numbers, so CSV is parsed as it is read, whereas the command line reads CSV as text and
+decides what a column holds from all of its values, when it learns a recipe.
 """
 
-import csv
+import glob
 import io
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..chunks import ChunkedSource
+from .csv_tables import CsvLayout, CsvOptions, CsvTable, PeekableStream, csv_layout
 from .errors import TableError
-from .formats import format_of
+from .table import ScannedTable, StreamedTable, Table, TableReader, in_one_line
 
+CSV, PARQUET, ARROW = "csv", "parquet", "arrow"
+FORMATS = (CSV, PARQUET, ARROW)
+FORMAT_OF_SUFFIX = {
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".txt": CSV,
+    ".gz": CSV,
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".ipc": ARROW,
+}
+# Written are commas, and nothing is compressed: these suffixes would promise something else.
+_ONLY_READ = (".tsv", ".txt", ".gz")
+WRITABLE_SUFFIXES = tuple(suffix for suffix in FORMAT_OF_SUFFIX if suffix not in _ONLY_READ)
 MOST_COLUMNS = 5_000
-_FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".gz": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
-_NOT_CSV = {
-    b"PAR1": "--format parquet",
-    b"ARROW1": "--format arrow",
-    b"\xff\xfe": "--encoding utf-16",
-    b"\xfe\xff": "--encoding utf-16",
-}
-_HEADER_BYTES = 4_000_000
-_BLOCK_BYTES = 4_000_000
-_BATCH_ROWS = 8_192
+STANDARD_INPUT = "-"
+_BLOCK_BYTES = 1 << 20
+_ARROW_FILE = b"ARROW1"
 
 
-class Batches:
-    """Rows of a table, batch by batch.
+def table_rows(given: Any) -> ChunkedSource:
+    """Rows of the table that `fit` was given, as training asks for them."""
+    try:
+        table = table_of(given.X)
+    except TableError as error:
+        raise ValueError(f"X: {error}") from error
+    return ChunkedSource(TableReader(table, given.y, given.sample_weight, given.columns))
 
-    Attributes
+
+def table_of(where: Any) -> Table:
+    """The table that `fit` was given, numbers parsed.
+
+    Parameters
     ----------
-    columns : list of str
+    where : path, glob, folder, list of them, pyarrow Table, RecordBatch or Dataset
     """
-
-    def __init__(self, columns: list[str], batches: Iterator[Any], name: str):
-        check_columns(columns, name)
-        self.columns, self.name = columns, name
-        self._batches = batches
-
-    def __iter__(self) -> Iterator[Any]:
+    try:
         import pyarrow as pa
+        from pyarrow import dataset as arrow
+    except ImportError as error:
+        raise ImportError(
+            "reading files needs pyarrow; install it with: pip install pyarrow"
+        ) from error
+    if isinstance(where, pa.RecordBatch):
+        where = pa.Table.from_batches([where])
+    if isinstance(where, pa.Table):
+        where = arrow.dataset(where)
+    if isinstance(where, arrow.Dataset):
+        return ScannedTable("the table", where)
+    if not isinstance(where, str | os.PathLike | list | tuple):
+        raise TypeError(
+            f"X is a {type(where).__module__}.{type(where).__name__}, which cannot be read twice; "
+            "pass a path, a Table or a Dataset."
+        )
+    files = files_at(where)
+    paths = [file.path for file in files]
+    if files[0].format != CSV:
+        return _binary_table(paths, files[0].format)
+    layout = _layout_of_file(paths[0], "utf-8")
+    return _csv_table(paths, layout, "utf-8", as_text=False)
 
-        try:
-            for batch in self._batches:
-                if batch.num_rows:
-                    yield batch
-        except UnicodeDecodeError as error:
-            raise _not_text(self.name) from error
-        except pa.ArrowInvalid as error:
-            raise _unreadable(self.name, error) from error
+
+def open_table(path: str, format: str | None = None, encoding: str = "utf-8") -> Table:
+    """The table that a command was given, CSV as text; "-" is standard input.
+
+    Parameters
+    ----------
+    path : str
+    format : {"csv", "parquet", "arrow"}, default=None
+        None: by the end of the name; CSV on standard input.
+    encoding : str, default="utf-8"
+        Of CSV.
+    """
+    if path != STANDARD_INPUT and Path(path).is_dir():
+        raise TableError(f"{path} is a folder; pass a file")
+    format = format or (CSV if path == STANDARD_INPUT else _format_by_name(path))
+    if format not in FORMATS:
+        raise TableError(f"format {format!r} is not known; pass one of {', '.join(FORMATS)}")
+    if path == STANDARD_INPUT:
+        table = _standard_input(format, encoding)
+    elif not Path(path).is_file():
+        raise TableError(f"{path}: no such file")
+    elif format == CSV:
+        layout = _layout_of_file(path, encoding)
+        check_columns(layout.columns, path)
+        table = _csv_table([path], layout, encoding, as_text=True)
+    else:
+        table = _binary_table([path], format)
+    check_columns(table.columns, table.name)
+    return table
+
+
+def read_table(path: str, format: str | None = None, encoding: str = "utf-8") -> Any:
+    """A whole table, as `pyarrow.Table`; `TableError` if it has no rows."""
+    import pyarrow as pa
+
+    table = open_table(path, format, encoding)
+    batches = list(table.batches())
+    if not batches:
+        raise TableError(f"{table.name} has no rows")
+    return pa.Table.from_batches(batches)
 
 
 def check_columns(columns: list[str], name: str) -> None:
@@ -73,156 +133,144 @@ def check_columns(columns: list[str], name: str) -> None:
         raise TableError(f"{name} has more than one column named {twice!r}")
 
 
-@contextmanager
-def open_table(path: str, format: str | None = None, encoding: str = "utf-8") -> Iterator[Batches]:
-    """Open a table to read it batch by batch; "-" is CSV (or Arrow) on standard input.
-
-    Parameters
-    ----------
-    path : str
-    format : {"csv", "parquet", "arrow"}, default=None
-        None: by the end of the name; CSV on standard input.
-    encoding : str, default="utf-8"
-        Of CSV.
-    """
-    import pyarrow as pa
-
-    name = "standard input" if path == "-" else path
-    if path != "-" and Path(path).is_dir():
-        raise TableError(f"{path} is a folder; pass a file")
-    kind = format or format_of(path, _FORMATS, "--format")
-    if kind not in _READERS:
-        raise TableError(f"format {kind!r} is not known; pass one of {', '.join(_READERS)}")
-    if path != "-" and not Path(path).is_file():
-        raise TableError(f"{path}: no such file")
-    try:
-        if path != "-" and Path(path).stat().st_size == 0:
-            raise TableError(f"{name} is empty")
-        if path == "-":
-            yield _READERS[kind](_Rejoined(sys.stdin.buffer), path, name, encoding)
-            return
-        with pa.input_stream(path, compression="detect") as source:
-            yield _READERS[kind](_Rejoined(source), path, name, encoding)
-    except pa.ArrowInvalid as error:
-        raise _unreadable(name, error) from error
-    except UnicodeDecodeError as error:
-        raise _not_text(name) from error
-    except LookupError as error:
-        if "encoding" in str(error):
-            raise TableError(f"encoding {encoding!r} is not known") from error
-        raise
-
-
-def read_table(path: str, format: str | None = None, encoding: str = "utf-8") -> Any:
-    """A whole table, as `pyarrow.Table`; `TableError` if it has no rows."""
-    import pyarrow as pa
-
-    with open_table(path, format, encoding) as table:
-        batches = list(table)
-        if not batches:
-            raise TableError(f"{table.name} has no rows")
-        return pa.Table.from_batches(batches)
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream of which the first bytes were looked at and are still to be read."""
-
-    def __init__(self, source: Any):
-        self._source, self._first = source, b""
-
-    def look(self, size: int, until: bytes = b"") -> bytes:
-        """The first bytes: `size` of them, or fewer if `until` or the end comes earlier."""
-        while len(self._first) < size and not (until and until in self._first):
-            more = self._source.read(1 << 16)
-            if not more:
-                break
-            self._first += more
-        return self._first[:size]
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        if not self._first:
-            self._first = self._source.read(len(target))
-        part, self._first = self._first[: len(target)], self._first[len(target) :]
-        target[: len(part)] = part
-        return len(part)
-
-
-def _csv_batches(source: _Rejoined, path: str, name: str, encoding: str) -> Batches:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    header = source.look(_HEADER_BYTES, b"\n").split(b"\n", 1)[0]
-    if not header.strip():
+def _format_by_name(path: str) -> str:
+    format = format_of(path)
+    if format is None:
+        known = ", ".join(FORMAT_OF_SUFFIX)
         raise TableError(
-            f"{name} is empty"
-            if not header
-            else f"{name} has an empty first line, not names of columns"
+            f"{path}: the name does not end in one of {known}", "--format, or rename it"
         )
-    plain = encoding.lower() in ("utf-8", "utf8")
-    for start, advice in _NOT_CSV.items():
-        if header.startswith(start) and plain:
-            raise TableError(f"{name} is not CSV in UTF-8; pass {advice}")
-    try:
-        line = header.decode("utf-8-sig" if plain else encoding).rstrip("\r")
-    except UnicodeDecodeError:
-        raise _not_text(name) from None
-    delimiter = max(",;\t|", key=line.count)
-    columns = next(csv.reader([line], delimiter=delimiter))
-    check_columns(columns, name)
-    reader = arrow_csv.open_csv(
-        io.BufferedReader(source, 1 << 20),
-        read_options=arrow_csv.ReadOptions(encoding=encoding, block_size=_block_size(header)),
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string())),
-    )
-    return Batches(columns, iter(reader), name)
+    return format
 
 
-def _block_size(header: bytes) -> int:
-    """Bytes that hold some rows at least, however wide they are."""
-    return max(_BLOCK_BYTES, 64 * len(header))
+def _layout_of_file(path: str, encoding: str) -> CsvLayout:
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as stream:
+        return csv_layout(PeekableStream(stream), path, encoding)
 
 
-def _parquet_batches(source: _Rejoined, path: str, name: str, encoding: str) -> Batches:
-    from pyarrow import parquet
+def _csv_table(paths: list[str], layout: CsvLayout, encoding: str, as_text: bool) -> Table:
+    import pyarrow as pa
 
-    if path == "-":
-        raise TableError(
-            "Parquet cannot be read from standard input; pass a file, or pipe CSV or Arrow"
-        )
-    file = parquet.ParquetFile(path)
-    return Batches(list(file.schema_arrow.names), file.iter_batches(batch_size=_BATCH_ROWS), name)
+    schema = pa.schema([(name, pa.string()) for name in layout.columns]) if as_text else None
+    return CsvTable(paths, CsvOptions.of(layout, encoding, _BLOCK_BYTES), schema)
 
 
-def _arrow_batches(source: _Rejoined, path: str, name: str, encoding: str) -> Batches:
+def _binary_table(paths: list[str], format: str) -> Table:
+    """A table of Parquet or Arrow files."""
+    from pyarrow import dataset as arrow
     from pyarrow import ipc
 
-    if source.look(6) != b"ARROW1":
-        reader = ipc.open_stream(source)
-        return Batches(list(reader.schema.names), iter(reader), name)
-    if path == "-":
+    if os.path.getsize(paths[0]) == 0:
+        raise TableError(f"{paths[0]} is empty")
+    with in_one_line(paths[0]):
+        if format == PARQUET:
+            # Local files: to have row groups in memory before they are decoded gains nothing.
+            options = arrow.ParquetFragmentScanOptions(pre_buffer=False)
+            parquet = arrow.ParquetFileFormat(default_fragment_scan_options=options)
+            return ScannedTable(paths[0], arrow.dataset(paths, format=parquet))
+        if len(paths) == 1 and not _is_arrow_file(paths[0]):
+            return StreamedTable(paths[0], partial(ipc.open_stream, paths[0]))
+        return ScannedTable(paths[0], arrow.dataset(paths, format="ipc"))
+
+
+def _is_arrow_file(path: str) -> bool:
+    """Whether a file can be read at any place, as opposed to a stream that was kept."""
+    with open(path, "rb") as file:
+        return file.read(len(_ARROW_FILE)) == _ARROW_FILE
+
+
+def _standard_input(format: str, encoding: str) -> Table:
+    import pyarrow as pa
+    from pyarrow import csv, ipc
+
+    name = "standard input"
+    stream = PeekableStream(sys.stdin.buffer)
+    if format == PARQUET:
+        raise TableError(f"Parquet cannot be read from {name}; pass a file, or pipe CSV or Arrow")
+    if format == ARROW and stream.look(len(_ARROW_FILE)) == _ARROW_FILE:
         raise TableError(
-            "an Arrow file cannot be read from standard input; pass its name, or pipe an Arrow stream"
+            f"an Arrow file cannot be read from {name}; pass its name, or pipe an Arrow stream"
         )
-    file = ipc.open_file(path)
-    batches = (file.get_batch(number) for number in range(file.num_record_batches))
-    return Batches(list(file.schema.names), batches, name)
+    with in_one_line(name):
+        if format == ARROW:
+            reader = ipc.open_stream(stream)
+        else:
+            layout = csv_layout(stream, name, encoding)
+            check_columns(layout.columns, name)
+            options = CsvOptions.of(layout, encoding, _BLOCK_BYTES)
+            texts = csv.ConvertOptions(column_types=dict.fromkeys(layout.columns, pa.string()))
+            buffered = io.BufferedReader(stream, _BLOCK_BYTES)
+            reader = csv.open_csv(buffered, options.reading, options.parsing, texts)
+    return StreamedTable(name, lambda: reader)
 
 
-_READERS = {"csv": _csv_batches, "parquet": _parquet_batches, "arrow": _arrow_batches}
+class TableFile(NamedTuple):
+    """A file and its format."""
+
+    path: str
+    format: str
 
 
-def _not_text(name: str) -> TableError:
-    return TableError(
-        f"{name} is not UTF-8 text; pass its encoding, for example --encoding latin-1"
-    )
+def format_of(path: str) -> str | None:
+    """The format of a file by the end of its name, None if that does not say.
+
+    Examples
+    --------
+    >>> format_of("rows.csv.gz"), format_of("rows.PQ"), format_of("rows.xlsx")
+    ('csv', 'parquet', None)
+    """
+    return FORMAT_OF_SUFFIX.get(Path(path).suffix.lower())
 
 
-def _unreadable(name: str, error: Exception) -> TableError:
-    message = str(error).splitlines()[0]
-    if "UTF8" in message:
-        return _not_text(name)
-    return TableError(f"{name} cannot be read: {message}")
+def files_at(where: Any) -> list[TableFile]:
+    """The files that a path, a glob, a folder or a list of them means, in a fixed order.
+
+    `FileNotFoundError` if one of them means none, `ValueError` if they are of several formats.
+    """
+    files: list[TableFile] = []
+    for pattern in where if isinstance(where, list | tuple) else [where]:
+        found = [file for path in _matches(pattern) for file in _files_of(path)]
+        if not found:
+            raise FileNotFoundError(f"X={os.fspath(pattern)!r}: there are no files in that folder.")
+        files += found
+    formats = sorted({file.format for file in files})
+    if len(formats) > 1:
+        raise ValueError(f"X names files of several formats ({formats}); pass files of one format.")
+    return files
+
+
+def _matches(pattern: Any) -> list[str]:
+    name = os.path.expanduser(os.fspath(pattern))
+    found = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+    if not found:
+        raise FileNotFoundError(
+            f"X={os.fspath(pattern)!r}: there is no such file, and no file matches it."
+        )
+    return found
+
+
+def _files_of(path: str) -> Iterator[TableFile]:
+    """The file itself, or all files of a folder."""
+    if os.path.isdir(path):
+        for inner in sorted(_visible_files(path)):
+            # Programs that write folders of Parquet do not all give their parts a suffix.
+            yield TableFile(inner, format_of(inner) or PARQUET)
+        return
+    format = format_of(path)
+    if format is None:
+        known = ", ".join(FORMAT_OF_SUFFIX)
+        raise ValueError(
+            f"X={path!r} ends in none of {known}; rename it, or pass a pyarrow Dataset."
+        )
+    yield TableFile(path, format)
+
+
+def _visible_files(folder: str) -> Iterator[str]:
+    """Files in a folder and below, without hidden ones and the marks that Spark leaves there."""
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        for name in names:
+            if not name.startswith((".", "_")):
+                yield os.path.join(root, name)

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ...core.arrays import AnyArray, Array, Integers
 
 MISSING = frozenset(
     {"", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "#N/A"}
@@ -26,15 +25,19 @@ _DAY = 86_400.0
 
 
 class Texts(NamedTuple):
-    """Texts with each distinct one once: `distinct[codes[i]]` is that of row i, and -1 means missing."""
+    """Texts, each distinct one once: `distinct[codes[i]]` is that of row i, -1 means missing."""
 
     distinct: list[str]
-    codes: NDArray[np.intp]
+    codes: Integers
 
     @property
-    def counts(self) -> NDArray[np.intp]:
+    def counts(self) -> Integers:
         """How often each distinct text occurs."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
+
+    def per_row(self) -> AnyArray:
+        """The text of every row, of which none may be missing."""
+        return np.array(self.distinct)[self.codes]
 
     def mapped(self, function: Callable[[str], float]) -> Array:
         """A number per row, NaN where missing."""
@@ -82,7 +85,7 @@ def _from_list(values: list[str | None]) -> Texts:
     return Texts(distinct, np.array([-1 if v is None else place[v] for v in values], dtype=np.intp))
 
 
-def _without_missing(words: list[str], codes: NDArray[Any]) -> Texts:
+def _without_missing(words: list[str], codes: AnyArray) -> Texts:
     """Distinct texts in order, without those that stand for nothing."""
     distinct = sorted(set(words) - MISSING)
     place = {word: code for code, word in enumerate(distinct)}
@@ -102,21 +105,17 @@ def numbers_of(array: Any) -> Array:
     if kind_of(array) == "number":
         if pa.types.is_dictionary(array.type):
             array = array.cast(array.type.value_type)
-        values = np.asarray(
-            array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
-        ).copy()
+        values = _floats(array)
         values[~np.isfinite(values)] = np.nan
         return values
     return texts_of(array).mapped(as_number)
 
 
 def unread(array: Any, kind: str, read: Callable[[str], float]) -> list[str]:
-    """The distinct texts of a column that stand for something and cannot be read; none in a column of that kind."""
-    return (
-        []
-        if kind_of(array) == kind
-        else [text for text in texts_of(array).distinct if np.isnan(read(text))]
-    )
+    """The distinct texts that stand for something and cannot be read; none if of that kind."""
+    if kind_of(array) == kind:
+        return []
+    return [text for text in texts_of(array).distinct if np.isnan(read(text))]
 
 
 def as_number(text: str) -> float:
@@ -130,38 +129,37 @@ def as_number(text: str) -> float:
 
 
 def days_of(array: Any, pattern: str) -> Array:
-    """Days since 1970 of a column of dates or of texts that follow a pattern, NaN where there is none."""
+    """Days since 1970 of a column of dates or of texts that follow a pattern, else NaN."""
     import pyarrow as pa
 
-    if kind_of(array) == "date":
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
-        moments = array.cast(pa.timestamp("us"), safe=False) if not _has_zone(array) else array
-        micros = moments.cast(pa.timestamp("us", tz=moments.type.tz), safe=False).cast(pa.int64())
-        return (
-            np.asarray(
-                micros.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False),
-                dtype=np.float64,
-            )
-            / 1e6
-            / _DAY
-        )
-    return texts_of(array).mapped(lambda text: as_days(text, pattern))
+    if kind_of(array) != "date":
+        return texts_of(array).mapped(lambda text: as_days(text, pattern))
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    zone = getattr(array.type, "tz", None)
+    micros = array.cast(pa.timestamp("us", tz=zone), safe=False).cast(pa.int64())
+    return _floats(micros) / 1e6 / _DAY
 
 
-def _has_zone(array: Any) -> bool:
-    return getattr(array.type, "tz", None) is not None
+def _floats(array: Any) -> Array:
+    """A column of numbers as floats, NaN where there is none."""
+    import pyarrow as pa
+
+    values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.array(values, dtype=np.float64)
 
 
 def as_days(text: str, pattern: str) -> float:
     """A text as days since 1970, NaN if it does not follow the pattern."""
     try:
-        moment = (
-            datetime.fromisoformat(text) if pattern == "iso" else datetime.strptime(text, pattern)
-        )
+        if pattern == "iso":
+            moment = datetime.fromisoformat(text)
+        else:
+            moment = datetime.strptime(text, pattern)
     except ValueError:
         return np.nan
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if not moment.tzinfo:
+        moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / _DAY
 
 
@@ -170,6 +168,6 @@ def date_pattern(texts: list[str]) -> str | None:
     # "2024" and "20240101" are ISO dates to Python; to people they are numbers, which are tried
     # first.
     for pattern in DATE_PATTERNS:
-        if all(as_days(text, pattern) == as_days(text, pattern) for text in texts):
+        if not any(np.isnan(as_days(text, pattern)) for text in texts):
             return pattern
     return None

@@ -1,4 +1,4 @@
-"""How commands speak: results on standard output, everything else on standard error, failures in one line."""
+"""How commands speak: results on standard output, all else on standard error, errors in a line."""
 
 import functools
 import json
@@ -16,15 +16,15 @@ Result = TypeVar("Result")
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
 
 
-def plainly(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """A command that ends with one line on standard error and a non-zero exit code instead of a traceback.
+def with_one_line_errors(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A command that ends with one line on standard error instead of a traceback.
 
-    2 means that something is wrong with the input, 1 something unexpected, 130 interrupted. The
-    environment variable DIRICHLETGP_DEBUG=1 brings tracebacks back.
+    The exit code is 2 if something is wrong with the input, 1 for something unexpected, 130 if
+    interrupted. The environment variable DIRICHLETGP_DEBUG=1 brings tracebacks back.
     """
 
     @functools.wraps(command)
-    def plain(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
+    def run(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
         if os.environ.get("DIRICHLETGP_DEBUG"):
             return command(*args, **options)
         try:
@@ -41,16 +41,14 @@ def plainly(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]
         except typer.Exit:
             raise
         except (ValueError, OSError, ImportError) as error:
-            fail(_one_line(error), BAD_INPUT)
+            fail(_in_one_line(error), BAD_INPUT)
         except MemoryError:
             fail("not enough memory; try fewer inducing points (--n-inducing 200)", UNEXPECTED)
         except Exception as error:
-            fail(
-                f"{type(error).__name__}: {_one_line(error)} (DIRICHLETGP_DEBUG=1 shows where)",
-                UNEXPECTED,
-            )
+            reason = f"{type(error).__name__}: {_in_one_line(error)}"
+            fail(f"{reason} (DIRICHLETGP_DEBUG=1 shows where)", UNEXPECTED)
 
-    return plain
+    return run
 
 
 def fail(reason: str, code: int) -> NoReturn:
@@ -64,32 +62,14 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def put_json(content: Any) -> None:
+def print_json(content: Any) -> None:
     """The result, as JSON."""
     print(json.dumps(content, indent=1, ensure_ascii=False))
 
 
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
+def _in_one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
-        text = f"{error.filename}: {error.strerror}"
-    return text
-
-
-class Complaints:
-    """Values that cannot be used as they are: an error, or a note said once."""
-
-    def __init__(self, accept: bool):
-        self.accept = accept
-        self.notes: list[str] = []
-        self._columns: set[str] = set()
-
-    def __call__(self, column: str, sentence: str) -> None:
-        if not self.accept:
-            raise ValueError(
-                f"{sentence}; to take them as missing or as none of the known ones pass --accept-new"
-            )
-        if column not in self._columns:
-            self._columns.add(column)
-            self.notes.append(sentence)
-            say(f"note: {sentence}")
+        return f"{error.filename}: {error.strerror}"
+    text = " ".join(str(error).split()) or type(error).__name__
+    option = getattr(error, "option", None)
+    return f"{text}; pass {option}" if option else text

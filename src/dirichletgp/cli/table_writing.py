@@ -7,21 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ....persistence.atomic_write import replacing
-from .errors import TableError
-from .formats import format_of
+from .._gp.rows.tables.errors import TableError
+from .._gp.rows.tables.reading import (
+    CSV,
+    FORMATS,
+    PARQUET,
+    WRITABLE_SUFFIXES,
+    format_of,
+)
+from ..persistence.atomic_write import replacing
 
-_FORMATS = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+STANDARD_OUTPUT = "-"
 
 
 def check_destination(path: str | Path) -> None:
-    """`TableError` before the work, not after it, if a file cannot be written where it should be."""
+    """`TableError` before the work, not after it, if a file cannot be written there."""
     folder = Path(path).resolve().parent
     if Path(path).is_dir():
         raise TableError(f"{path} is a folder; pass the name of a file to write")
@@ -41,34 +41,51 @@ def check_destination(path: str | Path) -> None:
 
 @contextmanager
 def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any], None]]:
-    """A function that writes batches of one schema, one after the other; "-" is CSV on standard output.
+    """A function that writes batches of one schema, one after the other.
 
     A file appears under its name when it is complete, and not at all if something goes wrong on the
-    way.
+    way. "-" is standard output, CSV unless `format` says otherwise.
     """
-    if path != "-":
-        check_destination(path)
-    kind = format or format_of(path, _FORMATS, "--output-format")
-    if kind not in _FORMATS.values():
-        raise TableError(f"output format {kind!r} is not known; pass csv, parquet or arrow")
-    if path == "-":
-        if kind == "parquet":
+    if path == STANDARD_OUTPUT:
+        format = _known(format or CSV)
+        if format == PARQUET:
             raise TableError(
-                "Parquet cannot be written to standard output; pass a file, or --output-format csv or arrow"
+                "Parquet cannot be written to standard output; pass a file, "
+                "or --output-format csv or arrow"
             )
-        with _Writer(kind, sys.stdout.buffer) as writer:
+        with _Writer(format, sys.stdout.buffer) as writer:
             yield writer.write
         sys.stdout.buffer.flush()
         return
-    with replacing(path) as unfinished, _Writer(kind, str(unfinished)) as writer:
+    check_destination(path)
+    format = _known(format or _format_by_name(path))
+    with replacing(path) as unfinished, _Writer(format, str(unfinished)) as writer:
         yield writer.write
+
+
+def _format_by_name(path: str) -> str:
+    format = format_of(path)
+    if format is None or Path(path).suffix.lower() not in WRITABLE_SUFFIXES:
+        known = ", ".join(WRITABLE_SUFFIXES)
+        raise TableError(
+            f"{path}: the name does not end in one of {known}", "--output-format, or rename it"
+        )
+    return format
+
+
+def _known(format: str) -> str:
+    if format not in FORMATS:
+        raise TableError(f"output format {format!r} is not known; pass csv, parquet or arrow")
+    return format
 
 
 class _Writer:
     """Opens its sink with the first batch, whose schema it takes."""
 
-    def __init__(self, kind: str, sink: Any):
-        self._kind, self._sink, self._writer = kind, sink, None
+    def __init__(self, format: str, sink: Any):
+        self._format = format
+        self._sink = sink
+        self._writer: Any = None
 
     def __enter__(self) -> "_Writer":
         return self
@@ -80,18 +97,14 @@ class _Writer:
     def write(self, batch: Any) -> None:
         if self._writer is None:
             self._writer = self._open(batch.schema)
-        writer: Any = self._writer
-        writer.write_batch(batch)
+        self._writer.write_batch(batch)
 
     def _open(self, schema: Any) -> Any:
-        if self._kind == "csv":
-            from pyarrow import csv
+        from pyarrow import csv, ipc, parquet
 
+        if self._format == CSV:
             return csv.CSVWriter(self._sink, schema)
-        if self._kind == "parquet":
-            from pyarrow import parquet
-
+        if self._format == PARQUET:
             return parquet.ParquetWriter(self._sink, schema)
-        from pyarrow import ipc
-
-        return (ipc.new_file if isinstance(self._sink, str) else ipc.new_stream)(self._sink, schema)
+        is_file = isinstance(self._sink, str)
+        return ipc.new_file(self._sink, schema) if is_file else ipc.new_stream(self._sink, schema)

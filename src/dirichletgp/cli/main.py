@@ -1,0 +1,77 @@
+"""The command line as a whole: puts the commands together and runs the one that is asked for.
+
+A command is a function in the module of its name. It is listed in `COMMANDS` and imported when the
+command line is used, because it needs typer.
+"""
+
+import importlib
+import sys
+from typing import Any, NoReturn
+
+from .._gp.version import __version__
+
+COMMANDS = ("fit", "predict", "evaluate", "report", "info", "paper")
+_ABOUT = "Calibrated classification with Dirichlet-based Gaussian processes."
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        import typer  # noqa: F401
+    except ImportError:
+        sys.exit(
+            "the command line needs more packages; "
+            "install them with: pip install typer rich pyarrow jinja2"
+        )
+    app = _app()
+    try:
+        sys.exit(app(standalone_mode=False))
+    except Exception as error:
+        # Wrong usage, which typer would show in a box. The class is click's, or private to typer,
+        # as versions have it.
+        if not hasattr(error, "format_message"):
+            raise
+        _refuse(error)
+
+
+def _app() -> Any:
+    import typer
+
+    app = typer.Typer(
+        name="dirichletgp",
+        help=_ABOUT,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+
+    def show_version(wanted: bool) -> None:
+        if wanted:
+            print(f"dirichletgp {__version__}")
+            raise typer.Exit
+
+    version_option = typer.Option(
+        False,
+        "--version",
+        help="Say which version this is.",
+        is_eager=True,
+        callback=show_version,
+    )
+
+    @app.callback(help=_ABOUT)
+    def before_any_command(version: bool = version_option) -> None:
+        pass
+
+    for name in COMMANDS:
+        module = importlib.import_module(f".{name}", __package__)
+        app.command(name)(getattr(module, name))
+    return app
+
+
+def _refuse(error: Any) -> NoReturn:
+    """End because of wrong usage, in one line; without arguments typer has printed the help."""
+    if len(sys.argv) > 1:
+        command = error.ctx.command_path if getattr(error, "ctx", None) else "dirichletgp"
+        reason = " ".join(error.format_message().split()).rstrip(".")
+        print(f"error: {reason}; see {command} --help", file=sys.stderr)
+    sys.exit(error.exit_code)

@@ -1,0 +1,43 @@
+"""Values in a table that a model has not met: an error, or a note if they are to be accepted."""
+
+from .console import say
+
+
+class NewValues:
+    """Told of new categories and unreadable numbers, raises `ValueError` or says it once.
+
+    Parameters
+    ----------
+    accept : bool
+        Whether they may be there.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was said.
+
+    Examples
+    --------
+    >>> new_values = NewValues(accept=False)
+    >>> new_values("colour", "column 'colour' holds categories the model has not seen: 'mauve'")
+    Traceback (most recent call last):
+        ...
+    ValueError: column 'colour' holds categories the model has not seen: 'mauve'; to take ...
+    """
+
+    def __init__(self, accept: bool):
+        self.accept = accept
+        self.notes: list[str] = []
+        self._columns: set[str] = set()
+
+    def __call__(self, column: str, sentence: str) -> None:
+        """Take note of a sentence about a column."""
+        if not self.accept:
+            raise ValueError(
+                f"{sentence}; to take them as missing or as none of the known ones "
+                "pass --accept-new"
+            )
+        if column not in self._columns:
+            self._columns.add(column)
+            self.notes.append(sentence)
+            say(f"note: {sentence}")

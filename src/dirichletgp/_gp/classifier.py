@@ -242,7 +242,7 @@ class DirichletGPClassifier(FittedClassifier):
         return self
 
     def _prior(self, encoder: Encoder, totals: Array) -> Array:
-        """Class probabilities far from the data, for the sample weights of all rows of each class."""
+        """Class probabilities far from the data, for the weight of all rows of each class."""
         factors = 1.0 if encoder.class_factors is None else encoder.class_factors
         return class_prior(self.class_prior, totals * factors)
 

@@ -148,7 +148,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return self._of_latent(X, class_probabilities)
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithms of `predict_proba`, accurate however small the probability; of shape (n, n_classes)."""
+        """Logarithms of `predict_proba`, (n, n_classes), right however small the probability."""
         if is_dask(X):
             return self._lazily(self.predict_log_proba, X, (len(self._fitted.classes),))
         return self._of_latent(X, log_class_probabilities)

@@ -1,4 +1,4 @@
-"""What the rivals of `DirichletGPClassifier` share: checked rows, scaling, predictions in blocks."""
+"""What the rivals of `DirichletGPClassifier` share: checked rows, predictions in blocks."""
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 

@@ -9,11 +9,11 @@ import numpy as np
 import typer
 
 from .._gp.classifier import DirichletGPClassifier
-from .._gp.training.settings import choice
 from .._gp.core.threads import effective_threads
 from .._gp.rows.tables.learning import learn_recipe
 from .._gp.rows.tables.reading import read_table
 from .._gp.rows.tables.recipe import Recipe
+from .._gp.training.settings import choice
 from .console import print_json, say, with_one_line_errors
 from .new_values import NewValues
 from .options import Encoding, Format, Json, KernelName, kernel_choices

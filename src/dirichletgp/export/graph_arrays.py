@@ -1,7 +1,7 @@
 """Arrays of an ONNX graph: what is done to them is written down instead of computed.
 
-They speak the words of `core/operations.py`, so that kernels and scalers, whose formulas stand once,
-can be exported as they are.
+They speak the words of `core/operations.py`, so that kernels and scalers, whose formulas stand
+once, can be exported as they are.
 """
 
 from typing import Any

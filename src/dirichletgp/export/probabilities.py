@@ -66,7 +66,7 @@ def _add_many_classes(graph: Any, mean: str, variance: str, sigma: float) -> str
 def _add_transforms(
     graph: Any, distance: str, spread: str, y: Any, weights: Any
 ) -> tuple[str, str]:
-    """The transforms phi and psi at all levels, a node at a time, so that no array has a fourth dimension."""
+    """The transforms phi and psi at all levels, a node at a time: no array has four dimensions."""
     from onnx import TensorProto, helper
 
     from .graph import Graph

@@ -31,7 +31,7 @@ _TYPES = frozenset(
 
 
 class ModelFileError(ValueError):
-    """A file that is truncated, altered, not one of this library's, or from a newer version of it."""
+    """A file that is truncated, altered, not one of this library's, or from a newer version."""
 
 
 class Archive(NamedTuple):
@@ -42,7 +42,7 @@ class Archive(NamedTuple):
 
 
 def write_archive(path: str | os.PathLike[str], kind: str, archive: Archive) -> None:
-    """Write a file in one step: whatever goes wrong, `path` holds either its old content or all of the new."""
+    """Write a file in one step: `path` holds its old content or all of the new, come what may."""
     members = {name: _portable(name, array) for name, array in archive.arrays.items()}
     header = _header(kind, archive.content, members)
     folder = Path(os.path.realpath(path)).parent
@@ -119,8 +119,8 @@ def _read_header(file: BinaryIO, size: int, kind: str) -> dict[str, Any]:
         raise ModelFileError("its header is not one this library writes.") from None
     if version > _FORMAT_VERSION:
         raise ModelFileError(
-            f"it was written by version {header.get('library_version')!r} of dirichletgp in a newer format; "
-            "upgrade with: pip install --upgrade dirichletgp"
+            f"it was written by version {header.get('library_version')!r} of dirichletgp in a "
+            "newer format; upgrade with: pip install --upgrade dirichletgp"
         )
     if found != kind:
         raise ModelFileError(f"it holds a {found!r}, not a {kind!r}.")

@@ -147,13 +147,13 @@ class Checkpoint:
     def _refuse_unless(self, same: bool, difference: str) -> None:
         if not same:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is that of a fit {difference}; repeat that fit, delete the file to "
-                "start anew, or pass another path."
+                f"checkpoint={str(self.path)!r} is that of a fit {difference}; "
+                "repeat that fit, delete the file to start anew, or pass another path."
             )
 
 
 def _described(value: Any) -> Any:
-    """A parameter as something whose `repr` is the same in another process, and differs if the parameter does."""
+    """A parameter as something whose `repr` is the same in another process if it is the same."""
     if isinstance(value, Mapping):
         return [(_described(key), _described(part)) for key, part in value.items()]
     if isinstance(value, list | tuple):

@@ -24,8 +24,9 @@ def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
             arrays[f"scaler/{name}"] = np.asarray(getattr(fitted, name))
     elif kind is not None:
         raise TypeError(
-            f"scaler={kind!r} cannot be saved: only the scalers {SCALERS} and None are known to every version. "
-            "Pickle the classifier, write it with skops, or put the transformer before it in a Pipeline."
+            f"scaler={kind!r} cannot be saved: only the scalers {SCALERS} and None are known to "
+            "every version. Pickle the classifier, write it with skops, or put the transformer "
+            "before it in a Pipeline."
         )
     return None if kind is None else str(kind)
 

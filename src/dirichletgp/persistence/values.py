@@ -1,4 +1,4 @@
-"""Values in a model file: what JSON can say as it is, the rest beside it as named arrays; checked when read."""
+"""Values in a model file: as JSON where that can say them, as named arrays elsewhere; checked."""
 
 from collections.abc import Mapping
 from numbers import Integral, Real
@@ -15,7 +15,7 @@ Arrays = dict[str, AnyArray]
 
 
 def encoded(name: str, value: Any, arrays: Arrays) -> Any:
-    """A parameter as JSON; arrays and random states go to `arrays`, and `TypeError` says what cannot be kept."""
+    """A parameter as JSON, arrays and random states in `arrays`; `TypeError` if it cannot be."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool | np.bool_):

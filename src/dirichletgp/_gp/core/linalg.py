@@ -42,7 +42,7 @@ def _routine(module: Any, name: str) -> tuple[Callable[..., None], type]:
 
 
 def _call(routine: tuple[Callable[..., None], type], *arguments: str | int | float | Array) -> int:
-    """Call a Fortran routine (everything by reference); returns the value its last integer was left with."""
+    """Call a Fortran routine, all by reference; returns what its last integer was left with."""
     function, integer = routine
     kept: list[Any] = []
     for argument in arguments:
@@ -99,7 +99,7 @@ def _strictly_upper(m: int) -> Booleans:
 
 
 def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
-    """Solve with a triangle in place; `side` and `transposed` as Fortran sees them, which is transposed."""
+    """Solve with a triangle in place; `side` and `transposed` as Fortran sees them."""
     _check(lower, matrix)
     n, m = matrix.shape
     if n:
@@ -108,7 +108,7 @@ def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
 
 
 def solve_rows(lower: Array, rows: Array) -> Array:
-    """``rows @ inv(lower).T``, in place: whitens each row when `lower` is the factor of its covariance."""
+    """``rows @ inv(lower).T``, in place: whitens rows when `lower` factors their covariance."""
     return _solve(lower, rows, "L", "T")
 
 
@@ -148,7 +148,7 @@ def whitened_in_parallel(lower: Array, gram: Array, mapper: Mapper) -> Array:
 
 
 def pulled_back_in_parallel(lower: Array, matrix: Array, mapper: Mapper) -> Array:
-    """``inv(lower).T @ matrix @ inv(lower)`` of a symmetric `matrix`, in slices that `mapper` runs in parallel."""
+    """`pulled_back` of a symmetric `matrix`, in slices that `mapper` runs in parallel."""
     return _both_sides(solve_rows_transposed, lower, matrix, mapper)
 
 
@@ -164,7 +164,7 @@ def _both_sides(
 
 
 def cholesky(matrix: Array, overwrite: bool = False) -> Array:
-    """Lower Cholesky factor of a symmetric matrix; `numpy.linalg.LinAlgError` if it is not positive definite."""
+    """Lower Cholesky factor; `numpy.linalg.LinAlgError` if `matrix` is not positive definite."""
     factor = matrix if overwrite else matrix.copy()
     _check(factor)
     m = len(factor)

@@ -4,7 +4,8 @@ A row is "in" the class of one regression and "out" of all others, so a label tr
 numbers: target and noise variance of either case. With u1, u0 the inverse noises, r1, r0 the
 targets less their offsets, and whitened class statistics S^_c, G^_c (sums without an index),
 
-    B_c = I + u0 G^ + (u1 - u0) G^_c    b_c = u1 r1_c S^_c + u0 r0_c (S^ - S^_c)    beta_c = B_c^-1 b_c
+    B_c = I + u0 G^ + (u1 - u0) G^_c
+    b_c = u1 r1_c S^_c + u0 r0_c (S^ - S^_c)        beta_c = B_c^-1 b_c
 
 At a row with whitened kernel vector u = L^-1 k(Z, x):
 

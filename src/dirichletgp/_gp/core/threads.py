@@ -111,7 +111,7 @@ class Workers:
         _one_blas_thread.__exit__()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Results in the order of `items`, with few enough under way that waiting ones need no memory."""
+        """Results in the order of `items`, with so few under way that waiting ones cost no memory."""
         if self._pool is None:
             yield from map(function, items)
             return
@@ -128,7 +128,7 @@ class Workers:
                 future.cancel()
 
     def go_on(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The items, until the pool is closed: a thread whose results nobody waits for ends at the next one."""
+        """The items, until the pool is closed: then a thread that nobody waits for ends."""
         for item in items:
             if self._stopped.is_set():
                 return

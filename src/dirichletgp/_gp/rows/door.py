@@ -179,7 +179,8 @@ class ArrayRows:
     def __init__(self, given: Given):
         if given.columns is not None:
             raise ValueError(
-                "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+                "columns chooses columns of files and Arrow tables; "
+                "pass X with the columns you want."
             )
         X, labels, self.feature_names = checked_arrays(given.X, given.y, given.estimator)
         weights = None

@@ -51,7 +51,8 @@ class DaskRows:
             )
         if given.columns is not None:
             raise ValueError(
-                "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+                "columns chooses columns of files and Arrow tables; "
+                "pass X with the columns you want."
             )
         if type(y).__module__.partition(".")[0] not in ("dask", "dask_expr") or not (
             sample_weight is None or hasattr(sample_weight, "dask")

@@ -83,7 +83,7 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.scores(validate_data(self, X, dtype=np.float64, reset=False))
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Feature values (n, D) with the normal scores `X` (n, D); scores beyond the training range are cut there."""
+        """Feature values (n, D) with normal scores `X` (n, D), cut at the training range."""
         check_is_fitted(self)
         columns = zip(np.asarray(X, dtype=np.float64).T, self.scores_, self.knots_, strict=True)
         return np.column_stack(
@@ -114,7 +114,7 @@ def _interpolated(X: Array, knots: list[Array], values: list[Array]) -> Array:
 
 
 def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Array, Array]:
-    """Distinct values of a column and the normal scores of their weighted mid-ranks, thinned to n_knots."""
+    """Distinct values of a column, thinned, and the normal scores of their weighted mid-ranks."""
     values, inverse = np.unique(column, return_inverse=True)
     mass = np.bincount(inverse, weights)
     ranks = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
@@ -127,7 +127,7 @@ def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Arra
 
 
 def _central_half_width(knots: Array, scores: Array) -> float:
-    """Half the distance between the values at scores -1 and 1, or half the range if that is zero."""
+    """Half the distance between the values at scores -1 and 1; if zero, half the range."""
     low, high = np.interp([-1.0, 1.0], scores, knots)
     return float(high - low if high > low else knots[-1] - knots[0]) / 2
 
@@ -135,7 +135,7 @@ def _central_half_width(knots: Array, scores: Array) -> float:
 def fit_scaler(
     scaler: Any, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState
 ) -> Any:
-    """A fitted transformer for the `scaler` argument; the built-in ones need no memory that grows with the rows."""
+    """A fitted transformer for the `scaler` argument; built-in ones need little memory."""
     made = make_scaler(scaler)
     if isinstance(made, NormalScores):
         if len(X) > _RANKED_ROWS:
@@ -221,7 +221,8 @@ def make_scaler(scaler: Any) -> Any:
     elif hasattr(scaler, "fit") and hasattr(scaler, "transform"):
         return clone(scaler)
     raise ValueError(
-        f"scaler={scaler!r} is not known; pass one of {SCALERS}, None, or a scikit-learn transformer."
+        f"scaler={scaler!r} is not known; "
+        f"pass one of {SCALERS}, None, or a scikit-learn transformer."
     )
 
 

@@ -35,7 +35,7 @@ def sample_weights(sample_weight: Any, n: int, part: bool = False) -> Array | No
 
 
 def class_factors(class_weight: Any, classes: AnyArray, totals: Array) -> Array | None:
-    """Weight of each class (C,) from the `class_weight` argument and the total sample weight of each class."""
+    """Weight of each class (C,) from `class_weight` and the total sample weight of each class."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -48,13 +48,15 @@ def class_factors(class_weight: Any, classes: AnyArray, totals: Array) -> Array 
         unknown = [label for label in class_weight if label not in classes]
         if unknown:
             raise ValueError(
-                f"class_weight names {unknown[:5]}, which are not among the labels; classes are {classes}."
+                f"class_weight names {unknown[:5]}, which are not among the labels; "
+                f"classes are {classes}."
             )
         factors = as_numbers([class_weight.get(label, 1.0) for label in classes.tolist()])
         if factors.shape == classes.shape and np.all((factors > 0) & np.isfinite(factors)):
             return factors
     raise ValueError(
-        f"class_weight={class_weight!r} is not valid; pass None, 'balanced', or a dict from labels to positive numbers."
+        f"class_weight={class_weight!r} is not valid; "
+        "pass None, 'balanced', or a dict from labels to positive numbers."
     )
 
 

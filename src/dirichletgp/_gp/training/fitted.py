@@ -67,7 +67,7 @@ class Model:
 
     @cached_property
     def bound(self) -> float:
-        """The collapsed bound under the Dirichlet transform: others are densities of other targets."""
+        """The collapsed bound under the Dirichlet transform: others mean other targets."""
         solved = self.solve(LabelTransform.dirichlet(self.alpha_epsilon))
         return collapsed_bound(self.statistics, solved)
 

@@ -49,7 +49,7 @@ _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
 
 
 def scoring_rows(n_classes: int) -> int:
-    """How many rows score a transform: enough for a steady choice, fewer when every row costs more."""
+    """How many rows score a transform: enough for a steady choice, fewer if each costs more."""
     return max(1_500, 8_000 // min(n_classes, _ACTIVE_CLASSES + 1))
 
 
@@ -78,7 +78,7 @@ class ScoringRows(NamedTuple):
 
 @dataclass(frozen=True)
 class _Predicted:
-    """Predictions of the scoring rows for given noises: means are separation * slope + intercept."""
+    """Predictions of scoring rows for given noises: means are separation * slope + intercept."""
 
     slope: Array
     intercept: Array
@@ -119,7 +119,7 @@ class LabelSearch:
         explained = np.square(rows.vectors).sum(axis=1)
         self._unexplained = np.maximum(kernel_variance - explained, 0.0)
         self._total = statistics.grams.sum(axis=0)
-        # LOO variance in the span of the points, q / (1 - h), of classes that are not computed anew.
+        # Variances q / (1 - h) of left-out rows, of classes that are not computed anew.
         self._inactive: Array | None = None
         self._active = np.ones(self._inside.shape, dtype=bool)
 

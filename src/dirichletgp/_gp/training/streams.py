@@ -148,7 +148,7 @@ def _difference(
 
 
 def _is_possible(before: ClassStatistics, after: ClassStatistics, k: int, variance: float) -> bool:
-    """Whether a class can have these sums: the Gram of its rows, each after a one, is not negative."""
+    """Whether rows can have these sums: their Gram, each after a one, is not negative."""
     n_points = len(after.sums[k])
     gram = np.empty((n_points + 1, n_points + 1))
     gram[0, 0] = variance * after.counts[k]

@@ -114,7 +114,8 @@ class LabelClassifier(RivalClassifier):
     def decision_function(self, X: ArrayLike) -> Array:
         """Scores (n, n_classes) that `predict` takes the largest of.
 
-        Latent means, or log-probabilities if calibrated. For two classes, the score of the second less that of the first, of shape (n,).
+        Latent means, or log-probabilities if calibrated. For two classes, the score of the second
+        less that of the first, of shape (n,).
         """
         scores, _ = self.latent_mean_and_variance(X)
         if self._platt is not None:

@@ -63,7 +63,8 @@ class PlattScaling:
 def hold_out(rows: InMemoryRows, rng: np.random.RandomState) -> tuple[Integers, Integers]:
     """Positions to train with and to calibrate with: 80 % and 20 % of each class.
 
-    At least one row of each class is in either part. Copies of a row stay together. A class with a single row, or copies of one, is in both parts.
+    At least one row of each class is in either part. Copies of a row stay together. A class with a
+    single row, or copies of one, is in both parts.
     """
     identity = rows.identities()
     train = np.ones(identity.max() + 1, dtype=bool)

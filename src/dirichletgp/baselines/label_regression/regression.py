@@ -1,4 +1,4 @@
-"""`GPRegressionClassifier`: Gaussian-process regression on labels, with or without Platt scaling."""
+"""`GPRegressionClassifier`: Gaussian-process regression on labels, Platt-scaled or not."""
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 

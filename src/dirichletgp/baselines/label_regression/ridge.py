@@ -83,7 +83,7 @@ class _Folds:
         )
 
     def squared_errors(self, regularisations: Array, workers: Workers) -> Array:
-        """Sum of squared errors on all folds, each predicted from the others, for each regularisation."""
+        """Squared error of all folds, each predicted from the others, for each regularisation."""
         counts, sums, gram = self.counts.sum(axis=0), self.sums.sum(axis=0), self.grams.sum(axis=0)
 
         def of_fold(f: int) -> Array:

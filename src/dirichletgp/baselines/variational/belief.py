@@ -1,4 +1,4 @@
-"""The belief of variational inference: Gaussians over the whitened inducing values of L latent functions.
+"""The belief of variational inference: Gaussians over whitened inducing values.
 
 A latent function is f_c(x) = u' v_c + what the inducing points cannot explain, with u = L^-1 k(Z,
 x) and v_c ~ N(0, I). The belief is q(v_c) = N(m_c, S_c), kept as mean m_c and precision B_c =
@@ -80,7 +80,7 @@ class Belief:
         return other
 
     def marginals(self, vectors: Array, variance: float) -> tuple[Array, Array]:
-        """Latent means and variances (n, L) of rows with whitened vectors (n, M); `variance` is s2."""
+        """Latent means and variances (n, L) at whitened vectors (n, M); `variance` is s2."""
         spread = np.empty((len(vectors), len(self.mean)))
         for c, factor in enumerate(self.factors):
             spread[:, c] = np.square(solve_rows(factor, vectors.copy())).sum(axis=1)
@@ -110,7 +110,7 @@ def solved(factors: Array, vectors: Array) -> Array:
 
 
 def add_weighted_grams(grams: Array, vectors: Array, weights: Array, workers: Workers) -> None:
-    """Add sum_i w_ic u_i u_i' to each of the matrices (L, M, M), in place; weights (n, L) may be negative."""
+    """Add sum_i w_ic u_i u_i' to the matrices (L, M, M), in place; weights may be negative."""
     n_points = vectors.shape[1]
     segments = row_slices(len(vectors), max(_SEGMENT, len(vectors) * len(grams) // _TASKS))
 

@@ -1,4 +1,4 @@
-"""`VariationalGPClassifier`: sparse variational Gaussian-process classification with the likelihood of labels."""
+"""`VariationalGPClassifier`: sparse variational classification, the likelihood of labels."""
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
@@ -182,7 +182,7 @@ random_state, verbose
         return name, Softmax(n_classes) if name == "softmax" else RobustMax(n_classes)
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Posterior mean and variance of the latent functions, each (n, n_classes), or (n, 1) for two classes."""
+        """Mean and variance of the latent functions, each (n, n_classes); (n, 1) for two classes."""
         rows = self._new_rows(X)
 
         def of_block(block: Array, place: slice) -> Array:
@@ -193,7 +193,7 @@ random_state, verbose
         return mean, variance
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Class probabilities of shape (n, n_classes): the likelihood, averaged over the latent functions."""
+        """Class probabilities (n, n_classes): the likelihood, averaged over latent functions."""
         rows = self._new_rows(X)
 
         def of_block(block: Array, place: slice) -> Array:

@@ -40,7 +40,9 @@ class WhitenedRows(NamedTuple):
 
 
 class Sites(NamedTuple):
-    """What rows say at a belief: g (n, L) and site precisions -2 d (n, L), with vectors (n, M) and codes (n,).
+    """What rows say at a belief: g (n, L) and site precisions -2 d (n, L).
+
+    Beside them stand the vectors (n, M) and codes (n,) of the rows.
 
     The rows may be a part of all; each then stands for `copies`.
     """
@@ -77,7 +79,7 @@ class Fit(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Where to go from a belief: a direction for the means, a target for the precisions, and about what it gains."""
+    """Where to go from a belief: direction of means, target of precisions, and the gain."""
 
     mean: Array
     target: Belief
@@ -137,7 +139,7 @@ class Inference:
         return Fit(belief, value, by_mean, precision, by_variance, sites)
 
     def _of_chunk(self, belief: Belief, chunk: WhitenedRows) -> tuple[float, Array, Array]:
-        """Sum of w E[log p], and for each row its derivatives by the means and the site precisions (n, L)."""
+        """Sum of w E[log p]; for each row its derivatives by means, and site precisions (n, L)."""
 
         def of_slice(place: slice) -> tuple[float, Array, Array]:
             mean, variance = belief.marginals(chunk.vectors[place], self.variance)
@@ -218,7 +220,7 @@ class Inference:
 
 
 def best_length(gain: float, length: float, change: float) -> float:
-    """Where the parabola 2 gain t - b t^2 through the change of the bound at `length` has its top, or one if beyond.
+    """Where the parabola 2 gain t - b t^2 through the change at `length` has its top, at most one.
 
     `gain` is what a step of length one gains if the bound is the parabola that the step was made
     for.
@@ -236,7 +238,7 @@ def moved(belief: Belief, step: Step, length: float) -> Belief:
 
 
 def newton_direction(fit: Fit, curvatures: list[Curvature], factors: Array) -> Array:
-    """Solve (I + sum_i D_i (x) u u') x = r for the means (L, M), by preconditioned conjugate gradients.
+    """Solve (I + sum_i D_i (x) u u') x = r for means (L, M), by conjugate gradients.
 
     D_i (L, L) is the curvature of row i, positive semi-definite. `factors` are Cholesky factors of
     the preconditioner, the precisions of the latents one by one; it is exact for a single latent.

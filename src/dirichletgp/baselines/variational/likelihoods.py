@@ -1,4 +1,4 @@
-"""Likelihoods of class labels given latent functions: expectations under Gaussian latents, with their derivatives.
+"""Likelihoods of labels given latent functions: expectations and their derivatives.
 
 Variational inference needs, for every row, E[log p(y | f)] with f ~ N(mean, variance), independent
 over latents, and its derivatives with respect to mean and variance. One-dimensional expectations
@@ -33,7 +33,7 @@ _SCALING_STEPS, _LEAST_OTHERS = 8, 0.1
 
 
 class Expectation(NamedTuple):
-    """E[log p(y | f)] of each row (n,), and its derivatives with respect to latent means and variances (n, L)."""
+    """E[log p(y | f)] of each row (n,), and its derivatives by latent means and variances (n, L)."""
 
     value: Array
     by_mean: Array
@@ -51,7 +51,7 @@ class Likelihood(Protocol):
         """E[log p(y | f)] for latents (n, L) and class codes (n,)."""
 
     def curvature(self, codes: Integers, precision: Array) -> Curvature:
-        """How latents hang together in -E[log p]: a function that multiplies (n, L) by positive matrices (n, L, L).
+        """How latents hang together in -E[log p]: a product of (n, L) with positive matrices.
 
         Their diagonals are about the site precisions (n, L), none of which is negative.
         """
@@ -77,6 +77,7 @@ class Bernoulli:
         self.link = link
 
     def expected_log(self, mean: Array, variance: Array, codes: Integers) -> Expectation:
+        """E[log p] and its derivatives."""
         sign = np.where(codes == 1, 1.0, -1.0)[:, None]
         sigma = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE))
         f = (
@@ -95,15 +96,18 @@ class Bernoulli:
         )
 
     def curvature(self, codes: Integers, precision: Array) -> Curvature:
+        """How the latents hang together."""
         return lambda f: precision * f
 
     def probabilities(self, mean: Array, variance: Array) -> Array:
+        """Class probabilities (n, C)."""
         if self.link == "logit":
             return class_probabilities(_beside_zero(mean), _beside_zero(variance))
         z = mean / np.sqrt(1.0 + variance)
         return np.asarray(ndtr(np.column_stack([-z, z])))
 
     def interval(self, mean: Array, variance: Array, level: float) -> tuple[Array, Array]:
+        """Equal-tailed credible intervals of the class probabilities."""
         reach = ndtri(0.5 + level / 2) * np.sqrt(variance)
         link = expit if self.link == "logit" else ndtr
         low, high = mean - reach, mean + reach
@@ -117,9 +121,11 @@ class Softmax:
         self.n_latents = n_classes
 
     def expected_log(self, mean: Array, variance: Array, codes: Integers) -> Expectation:
+        """E[log p] and its derivatives."""
         return Expectation(*expected_log_softmax(codes, mean, variance))
 
     def curvature(self, codes: Integers, precision: Array) -> Curvature:
+        """How the latents hang together."""
         # The matrix is E[diag(pi) - pi pi']: zero along (1, ..., 1), E[pi_i (1 - pi_i)] on the
         # diagonal. Stand-in with both: a_i (a_1 + ... + a_C - a_i) on the diagonal, -a_i a_j
         # elsewhere. Two classes make it exact.
@@ -133,14 +139,16 @@ class Softmax:
         return lambda f: a * (total * f - (a * f).sum(axis=1, keepdims=True))
 
     def probabilities(self, mean: Array, variance: Array) -> Array:
+        """Class probabilities (n, C)."""
         return class_probabilities(mean, variance)
 
     def interval(self, mean: Array, variance: Array, level: float) -> tuple[Array, Array]:
+        """Equal-tailed credible intervals of the class probabilities."""
         return probability_interval(mean, variance, level)
 
 
 class RobustMax:
-    """One latent per class: the largest names the label, save for a share `epsilon` of labels that are any other class.
+    """One latent per class: the largest names the label, save for a share `epsilon` of labels.
 
     This is the likelihood of the paper's experiments. E[log p] needs the probability that a latent
     is the largest, the mean over f_y of prod_{j != y} Phi((f_y - m_j) / sqrt(v_j)).
@@ -151,11 +159,13 @@ class RobustMax:
         self._others = epsilon / (n_classes - 1)
 
     def expected_log(self, mean: Array, variance: Array, codes: Integers) -> Expectation:
+        """E[log p] and its derivatives."""
         value, by_mean, by_variance = _probability_of_largest(mean, variance, codes)
         gain = np.log1p(-self.epsilon) - np.log(self._others)
         return Expectation(np.log(self._others) + gain * value, gain * by_mean, gain * by_variance)
 
     def curvature(self, codes: Integers, precision: Array) -> Curvature:
+        """How the latents hang together."""
         # What matters is how far f_y is above each of the others: springs between it and them.
         own = np.arange(len(codes)), codes
         springs = precision.copy()
@@ -169,10 +179,12 @@ class RobustMax:
         return times
 
     def probabilities(self, mean: Array, variance: Array) -> Array:
+        """Class probabilities (n, C)."""
         largest = self._largest(mean, variance)
         return self._others + (1.0 - self.epsilon - self._others) * largest
 
     def interval(self, mean: Array, variance: Array, level: float) -> tuple[Array, Array]:
+        """Equal-tailed credible intervals of the class probabilities."""
         # Given f, a class has probability 1 - epsilon or epsilon / (C - 1): quantiles of two
         # values.
         largest = self._largest(mean, variance)
@@ -212,7 +224,7 @@ def _probability_of_largest(mean: Array, variance: Array, codes: Integers) -> Ex
 
 
 def _slope_of_log_ndtr(z: Array) -> Array:
-    """Derivative of log Phi: phi / Phi, but not as a difference of two logarithms, which are huge far to the left."""
+    """Derivative of log Phi: phi / Phi, not by a difference of logarithms, huge far left."""
     return np.asarray(np.sqrt(2.0 / np.pi) / erfcx(-np.sqrt(0.5) * z))
 
 

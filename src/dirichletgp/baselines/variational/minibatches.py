@@ -1,4 +1,4 @@
-"""Minibatches: natural-gradient steps of the belief and Adam for the kernel, for more rows than full batches can take.
+"""Minibatches: natural-gradient steps of the belief and Adam for the kernel.
 
 Each batch gives an unbiased estimate of the bound of all rows. Step lengths are halved when a few
 epochs, each of which sees every row once, did not improve on the best before them; the search ends
@@ -24,7 +24,7 @@ _PATIENCE, _HALVINGS = 3, 3
 
 
 class Adam:
-    """Kingma and Ba's rule: steps of about equal length in every coordinate, whatever the size of its derivative."""
+    """Kingma and Ba's rule: steps of about equal length in every coordinate."""
 
     def __init__(self, size: int):
         self._first = np.zeros(size)

@@ -1,4 +1,4 @@
-"""Training of the variational classifier: kernel by L-BFGS on the bound or by minibatches, then the belief."""
+"""Training of the variational classifier: the kernel first, then the belief."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

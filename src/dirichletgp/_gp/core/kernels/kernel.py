@@ -104,7 +104,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def relevance(self, points: Array) -> Array:
-        """How much each feature takes away from the correlation of two points, (D,), from 0 to 1."""
+        """How much each feature takes away from the correlation of points, (D,), from 0 to 1."""
 
     @abstractmethod
     def described(self) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -1,4 +1,4 @@
-"""Install the wheel of a folder in an empty environment and see that it imports lightly and completely.
+"""Install the wheel of a folder in an empty environment and see that it imports lightly.
 
 The import may take a second beyond that of NumPy, SciPy and scikit-learn, and must not bring an
 extra with it.
@@ -49,7 +49,8 @@ def main(folder):
             for _ in range(3)
         )
     print(
-        f"{wheel.name} and {sdist.name}: import takes {seconds:.2f} s beyond numpy, scipy and scikit-learn"
+        f"{wheel.name} and {sdist.name}: "
+        f"import takes {seconds:.2f} s beyond numpy, scipy and scikit-learn"
     )
     if seconds > OWN_SECONDS:
         sys.exit(f"that is more than {OWN_SECONDS} s")

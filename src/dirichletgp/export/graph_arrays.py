@@ -45,6 +45,12 @@ class GraphArray:
     def __truediv__(self, other: Any) -> "GraphArray":
         return self._apply("Div", self, other)
 
+    def __rtruediv__(self, other: Any) -> "GraphArray":
+        return self._apply("Div", other, self)
+
+    def __pow__(self, exponent: float) -> "GraphArray":
+        return self._apply("Pow", self, exponent)
+
     def __matmul__(self, other: Any) -> "GraphArray":
         return self._apply("MatMul", self, other)
 

@@ -59,10 +59,9 @@ def _normal_scores(arrays: Arrays, n_features: int) -> NormalScores:
     expect(
         bool(np.all(lengths > 0)) and knots.shape == scores.shape == (int(lengths.sum()),), "scaler"
     )
-    scaler, ends = NormalScores(), np.cumsum(lengths)[:-1]
-    scaler.knots_, scaler.scores_, scaler.widths_ = (
-        np.split(knots, ends),
-        np.split(scores, ends),
-        widths,
-    )
+    ends = np.cumsum(lengths)[:-1]
+    scaler = NormalScores()
+    scaler.knots_ = np.split(knots, ends)
+    scaler.scores_ = np.split(scores, ends)
+    scaler.widths_ = widths
     return scaler

@@ -111,7 +111,7 @@ class Workers:
         _one_blas_thread.__exit__()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Results in the order of `items`, with so few under way that waiting ones cost no memory."""
+        """Results in the order of `items`, so few under way that waiting ones cost no memory."""
         if self._pool is None:
             yield from map(function, items)
             return

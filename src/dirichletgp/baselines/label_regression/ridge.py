@@ -84,16 +84,21 @@ class _Folds:
 
     def squared_errors(self, regularisations: Array, workers: Workers) -> Array:
         """Squared error of all folds, each predicted from the others, for each regularisation."""
-        counts, sums, gram = self.counts.sum(axis=0), self.sums.sum(axis=0), self.grams.sum(axis=0)
+        counts = self.counts.sum(axis=0)
+        sums = self.sums.sum(axis=0)
+        gram = self.grams.sum(axis=0)
 
         def of_fold(f: int) -> Array:
-            train_counts, own_counts = counts - self.counts[f], self.counts[f]
-            n, frequencies = train_counts.sum(), train_counts / train_counts.sum()
+            own_counts = self.counts[f]
+            train_counts = counts - own_counts
+            n = train_counts.sum()
+            frequencies = train_counts / n
             targets = _centred(sums - self.sums[f], frequencies)
             own_targets = _centred(self.sums[f], frequencies)
             values, vectors = np.linalg.eigh(gram - self.grams[f])
             # In the basis of the eigenvectors, coefficients are targets / (values + n lambda).
-            turned, own_turned = targets @ vectors, own_targets @ vectors
+            turned = targets @ vectors
+            own_turned = own_targets @ vectors
             own_gram = product(product(np.ascontiguousarray(vectors.T), self.grams[f]), vectors)
             squares = (
                 own_counts @ (1.0 - frequencies) ** 2

@@ -182,7 +182,7 @@ random_state, verbose
         return name, Softmax(n_classes) if name == "softmax" else RobustMax(n_classes)
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Mean and variance of the latent functions, each (n, n_classes); (n, 1) for two classes."""
+        """Mean and variance of latent functions, each (n, n_classes); (n, 1) for two classes."""
         rows = self._new_rows(X)
 
         def of_block(block: Array, place: slice) -> Array:

@@ -86,20 +86,33 @@ class Step(NamedTuple):
     gain: float
 
 
+class Share(NamedTuple):
+    """Which part of the rows is seen, and which part of that is kept.
+
+    Attributes
+    ----------
+    stride : int
+        One row in so many is kept with a fit; more than one if all would take too much memory.
+    scale : float
+        How many rows each row stands for: more than one for a batch of a larger whole.
+    """
+
+    stride: int = 1
+    scale: float = 1.0
+
+
 class Inference:
     """The bound as a function of the belief.
 
     Parameters
     ----------
-    chunks : re-iterable of Chunk
+    chunks : re-iterable of WhitenedRows
     likelihood : Likelihood
     variance : float
         s2, the prior variance of every latent function.
     workers : Workers
-    stride : int, default=1
-        One row in so many is kept with a fit; more than one if all would take too much memory.
-    scale : float, default=1.0
-        How many rows each row stands for: more than one for a batch of a larger whole.
+    share : Share
+        By default all rows are seen and kept.
     """
 
     def __init__(
@@ -108,17 +121,22 @@ class Inference:
         likelihood: Likelihood,
         variance: float,
         workers: Workers,
-        stride: int = 1,
-        scale: float = 1.0,
+        share: Share = Share(),  # noqa: B008 (a constant)
     ):
-        self.chunks, self.likelihood, self.variance = chunks, likelihood, variance
-        self.workers, self.stride, self.scale = workers, stride, scale
+        self.chunks = chunks
+        self.likelihood = likelihood
+        self.variance = variance
+        self.workers = workers
+        self.stride = share.stride
+        self.scale = share.scale
 
     def measure(self, belief: Belief) -> Fit:
         """One pass over the rows."""
         belief.prepare(self.workers)
         value = -belief.divergence()
-        by_mean, precision, by_variance = -belief.mean, identities(*belief.mean.shape), 0.0
+        by_mean = -belief.mean
+        precision = identities(*belief.mean.shape)
+        by_variance = 0.0
         sites = []
         for chunk in self.chunks:
             chunk_value, chunk_by_mean, chunk_precision = self._of_chunk(belief, chunk)
@@ -167,7 +185,9 @@ class Inference:
         the variances so strongly that full steps swing about the best belief, and half of each goes
         straight there.
         """
-        fit, length, passes = self.measure(belief), 1.0, 1
+        fit = self.measure(belief)
+        length = 1.0
+        passes = 1
         while passes < _MOST_PASSES and (step := self.step_from(fit)).gain > tolerance:
             while length > _SHORTEST_STEP:
                 trial = self._measure_if_valid(moved(fit.belief, step, length))

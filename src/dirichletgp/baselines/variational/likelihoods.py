@@ -33,7 +33,7 @@ _SCALING_STEPS, _LEAST_OTHERS = 8, 0.1
 
 
 class Expectation(NamedTuple):
-    """E[log p(y | f)] of each row (n,), and its derivatives by latent means and variances (n, L)."""
+    """E[log p(y | f)] of each row (n,), and its derivatives by means and variances (n, L)."""
 
     value: Array
     by_mean: Array

@@ -15,7 +15,7 @@ from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.kernel_search import Coordinates, State
 from ..._gp.training.progress import Resources
 from .belief import Belief, solved
-from .inference import Fit, Inference, moved
+from .inference import Fit, Inference, Share, moved
 from .likelihoods import Likelihood
 from .objective import KernelView
 
@@ -108,7 +108,7 @@ class StochasticSearch:
             scale = len(self.rows) / len(batch)
             rows = view.whitened(batch.X, batch.codes, batch.weights)
             variance = state.kernel.variance
-            inference = Inference([rows], self.likelihood, variance, workers, scale=scale)
+            inference = Inference([rows], self.likelihood, variance, workers, Share(scale=scale))
             fit = inference.measure(belief)
             bounds.append(fit.bound)
             vector = coordinates.vector(state)

@@ -20,7 +20,7 @@ from ..._gp.training.kernel_search import (
 from ..._gp.training.progress import Resources, Stage
 from ..._gp.training.settings import KernelSettings
 from .belief import Belief
-from .inference import Inference, WhitenedRows
+from .inference import Inference, Share, WhitenedRows
 from .likelihoods import Likelihood
 from .minibatches import StochasticSearch
 from .model import VariationalModel
@@ -124,7 +124,8 @@ class VariationalTrainer:
             numbers = len(self.rows) * (n_points + 2 * self.likelihood.n_latents)
             stride = -(-numbers // _KEPT_NUMBERS)
             variance = state.kernel.variance
-            inference = Inference(passes_over_rows, self.likelihood, variance, workers, stride)
+            share = Share(stride=stride)
+            inference = Inference(passes_over_rows, self.likelihood, variance, workers, share)
             fit, passes = inference.settle(self._start_belief(n_points), self._inner(self.rows))
             progress.note(f"{passes} passes")
         warn_of_jitter(state.jitter)

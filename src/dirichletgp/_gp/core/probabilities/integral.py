@@ -41,6 +41,14 @@ FITTING = Accuracy(depth=20.0, height=17.0, stride=1, degree=2, tails=False)
 COARSE = Accuracy(depth=14.0, height=6.0, stride=2, degree=2, tails=True)
 
 
+class Levels(NamedTuple):
+    """Equally spaced levels of rows: the lowest (n,), spacing in units of STEP, and number."""
+
+    lowest: Array
+    stride: int
+    number: int
+
+
 class LevelIntegral:
     """Intensities of a block of rows on equally spaced levels.
 
@@ -52,14 +60,12 @@ class LevelIntegral:
         F' times the spacing: weights of the winning level.
     """
 
-    def __init__(
-        self, mean: Array, variance: Array, lowest: Array, stride: int, count: int, degree: int
-    ) -> None:
-        first = (lowest[:, None] - mean).ravel()
-        flat = log_intensity(first, variance.ravel(), stride, count, degree)
-        self.step = STEP * stride
-        self.lowest = lowest
-        self.log_kappa = flat.reshape(*mean.shape, count)
+    def __init__(self, mean: Array, variance: Array, levels: Levels, degree: int) -> None:
+        first = (levels.lowest[:, None] - mean).ravel()
+        flat = log_intensity(first, variance.ravel(), levels.stride, levels.number, degree)
+        self.step = STEP * levels.stride
+        self.lowest = levels.lowest
+        self.log_kappa = flat.reshape(*mean.shape, levels.number)
         self.kappa = np.exp(self.log_kappa)
         self.total = self.kappa.sum(axis=1)
         log_total = np.log(self.total)
@@ -69,6 +75,7 @@ class LevelIntegral:
 
     @property
     def density(self) -> Array:
+        """F' times the spacing, of shape (n, K)."""
         return np.exp(self.log_density)
 
     def log_expectation(self, log_kappa: Array) -> Array:
@@ -109,8 +116,8 @@ def level_integrals(
         lowest, stride, count = _levels(m, v, accuracy)
         key = 2 * _MOST_LEVELS * stride + count
         for rows in grouped(key, count * m.shape[1], NUMBERS_IN_CACHE):
-            grid = lowest[rows], int(stride[rows[0]]), int(count[rows[0]])
-            yield start + rows, LevelIntegral(m[rows], v[rows], *grid, accuracy.degree)
+            levels = Levels(lowest[rows], int(stride[rows[0]]), int(count[rows[0]]))
+            yield start + rows, LevelIntegral(m[rows], v[rows], levels, accuracy.degree)
 
 
 def _levels(mean: Array, variance: Array, accuracy: Accuracy) -> tuple[Array, Integers, Integers]:

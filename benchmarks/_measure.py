@@ -25,7 +25,7 @@ def seconds(function, pause=0.0):
 
 
 def by_turns(functions, rounds, pause=0.0):
-    """Seconds (rounds, functions) of calls that take turns, after one call each that is not counted.
+    """Seconds (rounds, functions) of calls that take turns, after one call each for warmth.
 
     What slows the machine for a while slows all of them, so ratios within a round keep their
     meaning. A pause before each call keeps them apart when they use different pools of threads:
@@ -42,7 +42,7 @@ def ratio(times, above, below):
 
 
 def rounds_for(function, budget, most=25):
-    """How many rounds of something as slow as `function` fit into a budget of seconds; never fewer than 3."""
+    """Rounds of something as slow as `function` in a budget of seconds; never fewer than 3."""
     function()
     return int(np.clip(budget / seconds(function), 3, most))
 
@@ -57,7 +57,7 @@ def objective_of(X, codes, workers, alpha_epsilon=0.01):
 
 
 def letter(n_points, n_rows=None, seed=0):
-    """Letter, the paper's split and scaling: X, codes, k-means points, scaled test rows and their codes."""
+    """Letter, the paper's split and scaling: X, codes, k-means points, test rows and codes."""
     s = split("letter", seed)
     X, y = s.X[:n_rows], s.y[:n_rows]
     scaler = MinMaxScaler((-1, 1)).fit(X)
@@ -67,7 +67,7 @@ def letter(n_points, n_rows=None, seed=0):
 
 
 def synthetic(n, n_points, n_classes, n_features=18, seed=0):
-    """Random rows in classes of about equal size, random points, and a kernel that is neither flat nor a spike."""
+    """Random rows, classes of about equal size, random points, a kernel not flat, not a spike."""
     rng = np.random.default_rng(seed)
     codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
     X, points = rng.normal(size=(n, n_features)), rng.normal(size=(n_points, n_features))

@@ -1,4 +1,4 @@
-"""What a pass over the rows costs, as a function of points and features: the cost model of docs/scaling.md.
+"""What a pass over the rows costs by points and features: the cost model of docs/scaling.md.
 
     python benchmarks/bench_cost.py [--quick]
 
@@ -18,7 +18,6 @@ from scipy.optimize import nnls
 
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.regressions import make_basis
-from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.rows.scaling import NormalScores
@@ -37,7 +36,7 @@ def seconds_per_row(n, n_features, n_points, n_classes, rounds):
         for _ in range(rounds):
             start = time.process_time()
             rows = InMemoryRows(X, codes, None, n_classes, scaler.scores)
-            ClassStatistics.accumulate(rows, basis.vectors, n_points, workers)
+            rows.class_statistics(basis, workers)
             best = min(best, time.process_time() - start)
     return best / n
 

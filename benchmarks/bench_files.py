@@ -1,4 +1,4 @@
-"""Fitting from Parquet files larger than one wants in memory: time and peak memory as the rows grow.
+"""Fitting from Parquet files larger than memory should hold: time and peak memory by rows.
 
     python benchmarks/bench_files.py [--points 200] [--rows 500000 1000000 2000000 4000000]
     [--quick]
@@ -130,7 +130,8 @@ def main():
         arguments.rows, arguments.points = [500_000], 50
     say_where()
     print(
-        f"{'rows':>9} {'from':>7} {'fit s':>7} {'peak MB':>8} {'error':>7} {'MNLL':>8} {'Bayes MNLL':>11}"
+        f"{'rows':>9} {'from':>7} {'fit s':>7} {'peak MB':>8} {'error':>7} {'MNLL':>8} "
+        f"{'Bayes MNLL':>11}"
     )
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), max(arguments.rows))

@@ -1,4 +1,4 @@
-"""The paper's central claim: how much longer variational classification (GPC) takes than Dirichlet regression (GPD).
+"""The paper's central claim: how much longer GPC (variational) takes than GPD (Dirichlet).
 
     python benchmarks/bench_gpc.py [--datasets eeg htru2 magic letter] [--points 200] [--gradients]
 
@@ -65,15 +65,16 @@ def compare(name, n_points):
         for p in (gpd.predict_proba(s.X_test), gpc.predict_proba(s.X_test))
     ]
     print(
-        f"| {name} | {len(s.y)} | {len(points)} | {len(gpd.classes_)} | {gpd_seconds:.1f} ({gpd.n_iter_}) | "
-        f"{gpc_seconds:.1f} ({gpc.n_iter_}) | {gpc_seconds / gpd_seconds:.1f} | "
+        f"| {name} | {len(s.y)} | {len(points)} | {len(gpd.classes_)} | "
+        f"{gpd_seconds:.1f} ({gpd.n_iter_}) | {gpc_seconds:.1f} ({gpc.n_iter_}) | "
+        f"{gpc_seconds / gpd_seconds:.1f} | "
         f"{metrics[0][0]:.3f} / {metrics[1][0]:.3f} | {metrics[0][1]:.4f} / {metrics[1][1]:.4f} |",
         flush=True,
     )
 
 
 def gradients(n_points):
-    """Passes and seconds to the best belief for a fixed kernel, by natural and by plain gradients."""
+    """Passes and seconds to the best belief for a kernel, by natural and by plain gradients."""
     s = scaled("magic")
     rng = np.random.default_rng(0)
     kernel = KERNELS["rbf"](np.full(s.X.shape[1], 1.4), 30.0)
@@ -112,7 +113,8 @@ def gradients(n_points):
         enough = [i for i, bound in enumerate(history, start=1) if bound > best.bound - gap]
         when = f"{enough[0]} passes" if enough else "never"
         print(
-            f"plain gradients (L-BFGS): within {gap:g} of it after {when} (of {len(history)} in {plain:.1f} s)"
+            f"plain gradients (L-BFGS): within {gap:g} of it after {when} "
+            f"(of {len(history)} in {plain:.1f} s)"
         )
 
 
@@ -126,7 +128,8 @@ def main():
     options = parser.parse_args()
     say_where()
     print(
-        "| dataset | rows | points | classes | GPD, s (evaluations) | GPC, s (evaluations) | GPC / GPD | MNLL | error |"
+        "| dataset | rows | points | classes | GPD, s (evaluations) | GPC, s (evaluations) "
+        "| GPC / GPD | MNLL | error |"
     )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     for name in options.datasets:

@@ -1,4 +1,4 @@
-"""The variational classifier against GPflow's SVGP: same bound, same optimum, and the time to get there.
+"""The variational classifier against GPflow's SVGP: same bound and optimum, and the time to it.
 
     python benchmarks/bench_gpflow.py [--datasets eeg htru2 magic] [--limit 150] [--small]
 
@@ -44,7 +44,7 @@ STEPS_AT_OUR_KERNEL = 30
 
 
 def exact_probit(f):
-    """The Gaussian distribution function; GPflow's own link is squeezed into [0.001, 0.999], a different model."""
+    """The Gaussian distribution function; GPflow's own is squeezed, which is a different model."""
     return tf.clip_by_value(0.5 * (1.0 + tf.math.erf(f / np.sqrt(2.0))), 1e-12, 1.0 - 1e-12)
 
 
@@ -114,7 +114,8 @@ def agreement(name, X, y, likelihood):
         bound = float(model.elbo(data))
         gap = np.abs(ours.predict_proba(X) - probabilities(model, X)).max()
         print(
-            f"{name} with {likelihood}, kernel {'free' if free else 'fixed'}: bound {ours.bound_:.4f}",
+            f"{name} with {likelihood}, kernel {'free' if free else 'fixed'}: "
+            f"bound {ours.bound_:.4f}",
             end="",
         )
         print(f", GPflow's {bound:.4f}, probabilities differ by {gap:.1e} at most", end="")
@@ -122,7 +123,8 @@ def agreement(name, X, y, likelihood):
             float(model.kernel.lengthscales.numpy()),
             float(model.kernel.variance.numpy()),
         )
-        kernel = f"; lengthscale {ours.lengthscale_:.4f} / {scale:.4f}, variance {ours.variance_:.2f} / {variance:.2f}"
+        kernel = f"; lengthscale {ours.lengthscale_:.4f} / {scale:.4f}"
+        kernel += f", variance {ours.variance_:.2f} / {variance:.2f}"
         print(kernel if free else "")
 
 

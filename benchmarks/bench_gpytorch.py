@@ -131,7 +131,7 @@ class Ours:
 
 
 def maximise(bound, evaluations, n):
-    """Best hyperparameters of an L-BFGS with so many evaluations, the seconds it took, and its bound."""
+    """Best hyperparameters of an L-BFGS with so many evaluations, its seconds, and its bound."""
     best = [-np.inf, START]
 
     def negative(logs):
@@ -149,7 +149,8 @@ def compare_bounds(ours, theirs):
     (value, gradient), (other, other_gradient) = ours, theirs
     of_gradient = np.linalg.norm(gradient - other_gradient) / np.linalg.norm(gradient)
     print(
-        f"relative difference: bound {abs(value - other) / abs(value):.1e}, gradient {of_gradient:.1e}"
+        f"relative difference: bound {abs(value - other) / abs(value):.1e}, "
+        f"gradient {of_gradient:.1e}"
     )
 
 
@@ -172,7 +173,8 @@ def time_evaluations(X, codes, points, theirs, rounds):
     print(f"{'':<18} {'s / evaluation':>14} {'best':>8} {'ratio':>8}")
     for i, name in enumerate(["dirichletgp", "GPyTorch", "GPyTorch, float32"]):
         print(
-            f"{name:<18} {np.median(times[:, i]):>14.4f} {times[:, i].min():>8.4f} {ratio(times, i, 0):>8.1f}"
+            f"{name:<18} {np.median(times[:, i]):>14.4f} {times[:, i].min():>8.4f} "
+            f"{ratio(times, i, 0):>8.1f}"
         )
     print(flush=True)
 
@@ -194,7 +196,8 @@ def scores(name, y, optimum, predict):
 
 def compare_fits(X, codes, points, X_test, y_test, theirs, evaluations):
     print(
-        f"{'':<24} {'evaluations':>11} {'fit s':>8} {'bound':>12} {'lengthscale':>11} {'variance':>8}",
+        f"{'':<24} {'evaluations':>11} {'fit s':>8} {'bound':>12} {'lengthscale':>11} "
+        f"{'variance':>8}",
         end="",
     )
     print(f" {'predict s':>9} {'error':>8} {'MNLL':>8}")

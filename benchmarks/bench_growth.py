@@ -26,7 +26,8 @@ def table(name, sizes, rounds):
         best = by_turns([evaluation(size, workers) for size in sizes], rounds).min(axis=0)
     axis = ["rows", "points", "classes"].index(name)
     print(
-        f"{'rows':>7} {'points':>6} {'classes':>7} {'seconds':>8} {'to the first':>12} {'exponent':>8}"
+        f"{'rows':>7} {'points':>6} {'classes':>7} {'seconds':>8} {'to the first':>12} "
+        f"{'exponent':>8}"
     )
     for i, ((n, m, c), time) in enumerate(zip(sizes, best, strict=True)):
         print(f"{n:>7} {m:>6} {c:>7} {time:>8.4f} {time / best[0]:>12.2f}", end="")

@@ -1,4 +1,4 @@
-"""Distance from the limit: one evaluation of bound and gradient over the time of its matrix products alone.
+"""Distance from the limit: an evaluation of bound and gradient over its matrix products alone.
 
     python benchmarks/bench_limit.py [--quick]
 
@@ -16,8 +16,7 @@ import numpy as np
 from _measure import by_turns, objective_of, ratio, rounds_for, say_where, synthetic
 
 from dirichletgp._gp.core.linalg import add_gram
-from dirichletgp._gp.core.threads import Workers
-from dirichletgp._gp.rows.in_memory import block_size
+from dirichletgp._gp.core.threads import Workers, block_size
 
 # rows, points, classes, features
 SIZES = [(100_000, 500, 2, 18), (100_000, 200, 2, 18), (15_000, 200, 26, 16)]
@@ -28,16 +27,18 @@ class Products:
     """The matrix products of an evaluation, on operands that mean nothing."""
 
     def __init__(self, rows, n_points, n_features, workers):
-        self.workers, self.m, self.d = workers, n_points, n_features
+        self.workers = workers
+        self.m = n_points
+        self.d = n_features
         self.size = block_size(n_points)
-        self.runs = [
-            [len(block) for _, block, _ in rows.blocks(run, self.size)] for run in rows.runs()
+        self.spans = [
+            [len(block.rows) for block in rows.blocks(span, self.size)] for span in rows.spans()
         ]
         self._local = threading.local()
 
     def __call__(self):
         for single_pass in (self._statistics, self._gradient):
-            for _ in self.workers.map(single_pass, self.runs):
+            for _ in self.workers.map(single_pass, self.spans):
                 pass
 
     def _operands(self):
@@ -102,7 +103,8 @@ def main():
     arguments = parser.parse_args()
     say_where()
     print(
-        f"{'rows':>7} {'points':>6} {'classes':>7} {'features':>8} {'evaluation s':>12} {'products s':>10}",
+        f"{'rows':>7} {'points':>6} {'classes':>7} {'features':>8} {'evaluation s':>12} "
+        f"{'products s':>10}",
         end="",
     )
     print(f" {'GFlop/s':>10} {'ratio of best':>13} {'median ratio':>13}")

@@ -1,4 +1,4 @@
-"""Peak memory of a fit above its input arrays, on coverbin: half of the rows, all of them, and twice as many.
+"""Peak memory of a fit above its input arrays: half of coverbin, all of it, and twice as much.
 
     python benchmarks/bench_memory.py [--points 500] [--quick]
 
@@ -27,7 +27,7 @@ MB = 1e6
 
 
 def memory(key):
-    """VmRSS (now) or VmHWM (largest so far) of this process in bytes; elsewhere than Linux, the largest so far."""
+    """VmRSS (now) or VmHWM (largest so far) in bytes; elsewhere than Linux, the largest so far."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
@@ -118,7 +118,8 @@ def main():
         if start > 1.02 * r["before"]:
             print("more was allocated before the fit than its input: the peak is a lower limit")
         print(
-            f"{r['rows']:>9} {r['input'] / MB:>9.0f} {r['before'] / MB:>10.0f} {r['peak'] / MB:>8.0f}",
+            f"{r['rows']:>9} {r['input'] / MB:>9.0f} {r['before'] / MB:>10.0f} "
+            f"{r['peak'] / MB:>8.0f}",
             end="",
         )
         print(f" {(r['peak'] - r['before']) / MB:>9.0f} {r['seconds']:>7.1f}", flush=True)

@@ -69,7 +69,8 @@ def against_per_class(X, codes, points, evaluations):
     )
     times /= per_turn
     print(
-        f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points; {rounds * per_turn} evaluations of each\n"
+        f"{len(X)} rows, {codes.max() + 1} classes, {len(points)} points; "
+        f"{rounds * per_turn} evaluations of each\n"
     )
     print(f"{'':<22} {'s / evaluation':>14} {'best':>8}")
     for name, column in (

@@ -1,4 +1,4 @@
-"""More inducing points on a large dataset: error, MNLL, time and peak memory of coverbin with 500, 1,000 and 2,000.
+"""More inducing points on coverbin: error, MNLL, time and peak memory with 500, 1,000 and 2,000.
 
     python benchmarks/bench_points.py [--points 500 1000 2000] [--quick]
 

@@ -1,4 +1,4 @@
-"""Error rate, MNLL and ECE on six datasets: defaults, the paper's setting, and boosted trees, on the same splits.
+"""Error, MNLL and ECE on six datasets: defaults, the paper's setting, boosted trees; same splits.
 
     python benchmarks/bench_quality.py [--splits 5] [--datasets eeg letter] [--out results.jsonl]
 
@@ -73,7 +73,8 @@ def measure(name, seed, method, model):
 
 def table(results):
     print(
-        f"\n{'dataset':<10} {'method':<9} {'splits':>6} {'error':>8} {'MNLL':>8} {'ECE':>8} {'ECE mid':>8}",
+        f"\n{'dataset':<10} {'method':<9} {'splits':>6} {'error':>8} {'MNLL':>8} {'ECE':>8} "
+        f"{'ECE mid':>8}",
         end="",
     )
     print(f" {'LOO MNLL':>9} {'fit s':>7} {'max fit':>7} {'predict':>8}")
@@ -116,7 +117,8 @@ def main():
                 with arguments.out.open("a") as file:
                     file.write(json.dumps(result) + "\n")
                 print(
-                    f"{name} split {seed} {method}: MNLL {result['mnll']:.4f}, {result['fit_seconds']:.1f} s",
+                    f"{name} split {seed} {method}: MNLL {result['mnll']:.4f}, "
+                    f"{result['fit_seconds']:.1f} s",
                     flush=True,
                 )
     table(results)

@@ -36,7 +36,7 @@ class PerClassBound:
         )
 
     def value_and_gradient(self, lengthscale, variance):
-        """The bound, and its gradient with respect to the log lengthscales (D,) and the log variance."""
+        """The bound, and its gradient by the log lengthscales (D,) and the log variance."""
         values = rbf(self.X, self.points, lengthscale, variance, self.values)
         covariance = rbf(self.points, self.points, lengthscale, variance)
         covariance.flat[:: len(covariance) + 1] = variance * (1 + self.jitter)
@@ -60,7 +60,7 @@ class PerClassBound:
         return bound, np.append(of_rows + of_points, of_variance)
 
     def _regression(self, c, variance):
-        """One class: its bound, beta_c, and V' d bound / d V; d bound / d V is added to `self.derivative`."""
+        """One class: its bound, beta_c, and V' dV; dV (d bound / d V) joins `self.derivative`."""
         u, r, weighted = self.precisions[:, c], self.residuals[:, c], self.weighted[:, c]
         np.multiply(self.whitened, weighted[:, None], out=self.scaled)
         gram = self.scaled.T @ self.scaled
@@ -109,7 +109,7 @@ def rbf(rows, points, lengthscale, variance, out=None):
 
 
 def pull_back(rows, points, lengthscale, values, derivative):
-    """Derivatives with respect to log lengthscales (D,) and log variance; `derivative` is overwritten."""
+    """Derivatives by log lengthscales (D,) and log variance; `derivative` is overwritten."""
     x, z = rows / lengthscale, points / lengthscale
     derivative *= values
     of_rows, of_points = derivative.sum(axis=1), derivative.sum(axis=0)

@@ -1,4 +1,4 @@
-"""The obvious dense forms: one heteroskedastic regression per class, n x n matrices, nothing shared.
+"""The obvious dense forms: a heteroskedastic regression per class, n x n, nothing shared.
 
 Everything fast in the package is tested against these few lines.
 """
@@ -51,11 +51,11 @@ def profile(family, r):
 
 def kernel_matrix(kernel, A, B):
     difference = (A[:, None, :] - B[None, :, :]) / kernel.lengthscale
-    return kernel.variance * profile(kernel.family, np.sqrt((difference**2).sum(axis=2)))
+    return kernel.variance * profile(kernel.name, np.sqrt((difference**2).sum(axis=2)))
 
 
 def regressions(p):
-    """Targets less their offset, and noise variances divided by the weights, of each class's regression."""
+    """Offset, targets less that offset, and noise variances of each class's regression."""
     offsets = p.transform.offsets(p.prior)
     for c in range(p.n_classes):
         inside = p.codes == c

@@ -1,6 +1,8 @@
 """Bad input gets an error that names the argument; awkward input is handled."""
 
+import linecache
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.preprocessing import OneHotEncoder
 
-from dirichletgp import DirichletGPClassifier, _training
+from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.training.schedule import Trainer
 from dirichletgp.metrics import mean_negative_log_likelihood
 
 
@@ -181,15 +184,38 @@ def test_a_class_with_a_single_row(moons):
     assert np.isfinite(mean_negative_log_likelihood(y, classifier.predict_proba(X)))
 
 
-def test_a_kernel_matrix_that_will_not_factor_gets_jitter_and_a_warning(moons, monkeypatch):
-    start = _training.Trainer._start
-    monkeypatch.setattr(
-        _training.Trainer, "_start", lambda self: replace(start(self), jitter=1e-20)
-    )
-    monkeypatch.setattr(_training, "JITTER", 1e-20)
+@pytest.fixture
+def next_to_no_jitter(monkeypatch):
+    """A fit begins with a jitter that is lost in rounding, and more of it is a surprise."""
+    start = Trainer._start
+
+    def without_jitter(self, kernel):
+        return replace(start(self, kernel), jitter=1e-20)
+
+    monkeypatch.setattr(Trainer, "_start", without_jitter)
+    monkeypatch.setattr("dirichletgp._gp.training.kernel_search.JITTER", 1e-20)
+
+
+@pytest.mark.usefixtures("next_to_no_jitter")
+def test_a_kernel_matrix_that_will_not_factor_gets_jitter_and_a_warning(moons):
     with pytest.warns(RuntimeWarning, match="close to singular"):
         classifier = fit(moons, lengthscale=1e4, max_iter=1, n_inducing=60)
     assert np.isfinite(classifier.predict_proba(moons[0])).all()
+
+
+@pytest.mark.usefixtures("next_to_no_jitter")
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_warning_points_at_the_line_of_the_caller(moons, method):
+    classifier = DirichletGPClassifier(
+        lengthscale=1e4, max_iter=1, n_inducing=60, n_subsample=100, random_state=0
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(classifier, method)(*moons)
+    (warning,) = caught
+    assert warning.category is RuntimeWarning
+    assert warning.filename == __file__
+    assert "(*moons)" in linecache.getline(warning.filename, warning.lineno)
 
 
 def test_two_rows_are_enough():

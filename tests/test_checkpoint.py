@@ -12,17 +12,21 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import FunctionTransformer
 
-from dirichletgp import DirichletGPClassifier, _checkpoint, _full_pass
+from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.rows import chunks
+from dirichletgp.persistence import checkpoint as checkpoints
 from dirichletgp.persistence.archive import ModelFileError, read_archive
 
 SCRIPT = """
 import sys
 import numpy as np
-from dirichletgp import DirichletGPClassifier, _checkpoint, _sources
+from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.rows import chunks
+from dirichletgp.persistence import checkpoint
 
-_checkpoint._SECONDS, _checkpoint._SHARE = 0.0, 1e9  # write after every chunk
-_sources._MOST_ROWS = 1_024
+checkpoint._SECONDS, checkpoint._SHARE = 0.0, 1e9  # write after every chunk
+chunks._MOST_ROWS = 1_024
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60_000, 5))
 y = (X[:, 0] * X[:, 1] + rng.normal(size=60_000) > 0).astype(int)
@@ -40,10 +44,10 @@ def data():
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("dirichletgp._gp.rows.chunks._MOST_ROWS", 256)
-    monkeypatch.setattr("dirichletgp._gp.rows.chunks._FEWEST_ROWS", 256)
-    monkeypatch.setattr(_checkpoint, "_SECONDS", 0.0)
-    monkeypatch.setattr(_checkpoint, "_SHARE", 1e9)
+    monkeypatch.setattr(chunks, "_MOST_ROWS", 256)
+    monkeypatch.setattr(chunks, "_FEWEST_ROWS", 256)
+    monkeypatch.setattr(checkpoints, "_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "_SHARE", 1e9)
 
 
 def quick(**parameters):
@@ -93,34 +97,37 @@ def test_an_interrupted_fit_goes_on(
     data, tmp_path, small_chunks, monkeypatch, stop_at, random_state
 ):
     X, y = data
-    path, accumulate, passed = tmp_path / "fit.ckpt", ClassStatistics.accumulate, []
+    path = tmp_path / "fit.ckpt"
+    passed = []
 
     class Interrupted(ClassStatistics):
-        @classmethod
-        def accumulate(cls, *args, **kwargs):
+        def add_rows(self, *arguments):
             if len(passed) == stop_at:
                 raise KeyboardInterrupt
             passed.append(1)
-            return accumulate(*args, **kwargs)
+            return super().add_rows(*arguments)
 
     classifier = quick(random_state=random_state)
     with monkeypatch.context() as patch:
-        patch.setattr(_full_pass, "ClassStatistics", Interrupted)
+        patch.setattr(chunks, "ClassStatistics", Interrupted)
         with pytest.raises(KeyboardInterrupt):
             classifier.fit(X, y, checkpoint=path)
     assert not hasattr(classifier, "classes_")
     assert path.exists()
     first = read_archive(path, "checkpoint")
+    assert first.content.get("done", 0) == 256 * stop_at
 
-    calls = []
-    monkeypatch.setattr(
-        _full_pass.ClassStatistics,
-        "accumulate",
-        lambda *a, **k: calls.append(1) or accumulate(*a, **k),
-    )
+    after = []
+    keep = checkpoints.Checkpoint.keep_statistics
+
+    def kept(self, statistics, done):
+        after.append(done)
+        keep(self, statistics, done)
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "keep_statistics", kept)
     classifier.fit(X, y, checkpoint=path)
     assert not path.exists()
-    assert first.content.get("done", 0) == 256 * stop_at
+    assert after == [*range(256 * (stop_at + 1), 3_000, 256), 3_000]
     if random_state == 0:
         whole = quick().fit(X, y, checkpoint=tmp_path / "other.ckpt")
         np.testing.assert_array_equal(classifier.predict_proba(X), whole.predict_proba(X))
@@ -141,7 +148,7 @@ def test_a_checkpoint_of_another_fit_is_refused(data, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_full_pass.FullPass, "__call__", interrupt)
+        patch.setattr(chunks.ChunkedRows, "class_statistics", interrupt)
         with pytest.raises(KeyboardInterrupt):
             quick().fit(X, y, checkpoint=path)
     with pytest.raises(ValueError, match=r"that of a fit to other rows; .* delete the file"):
@@ -157,7 +164,7 @@ def test_parameters_are_told_apart_by_all_their_numbers_and_not_by_their_place_i
     points = np.zeros((600, 3))
     other = points.copy()
     other[300] = 1.0
-    described = _checkpoint._described
+    described = checkpoints._described
     assert repr(points) == repr(other)
     assert repr(described({"inducing": points})) != repr(described({"inducing": other}))
     assert repr(described({"inducing": points})) == repr(described({"inducing": points.copy()}))
@@ -192,8 +199,9 @@ def test_progress_shows_speed_and_time_left(data, tmp_path, small_chunks, monkey
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_stops_within_a_block():
-    """A run has up to 16,384 rows, a block about a thousand: the work still done must be that of a block."""
+def test_ctrl_c_stops_within_a_block(monkeypatch):
+    """A span has up to 16,384 rows, a block about a thousand: no more than a block is finished."""
+    monkeypatch.setattr("dirichletgp._gp.training.inducing_points._FEW_POINTS", 1_000)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400_000, 3))
     y = (X[:, 0] > 0).astype(int)
@@ -211,7 +219,7 @@ def test_ctrl_c_stops_within_a_block():
     def press():
         while not pressed:
             time.sleep(0.02)
-            if any("accumulate" in _functions(frame) for frame in sys._current_frames().values()):
+            if any("add_rows" in _functions(frame) for frame in sys._current_frames().values()):
                 time.sleep(0.3)
                 pressed.append(time.process_time())
                 os.kill(os.getpid(), signal.SIGINT)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 
-from dirichletgp import DirichletGPClassifier, _survey
+from dirichletgp import DirichletGPClassifier
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -51,9 +51,8 @@ def collections(X, y, rows=150):
 
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
-    for mine, theirs in zip(
-        one._fitted.model.latent(X), other._fitted.model.latent(X), strict=True
-    ):
+    latents = (one.latent_mean_and_variance(X), other.latent_mean_and_variance(X))
+    for mine, theirs in zip(*latents, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
 
 
@@ -121,8 +120,8 @@ def test_predictions_are_lazy(data, in_memory):
 
 
 def test_a_large_collection_is_learned_from_its_sample(data, monkeypatch):
-    monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
-    monkeypatch.setattr("dirichletgp._gp.source_fit.POOL_ROWS", 500)
+    monkeypatch.setattr("dirichletgp._gp.rows.door._SAMPLE_ROWS", 800)
+    monkeypatch.setattr("dirichletgp._gp.classifier.POOL_ROWS", 500)
     X, y = data
     classifier = quick().fit(*collections(X, y))
     np.testing.assert_array_equal(classifier.class_count_, np.bincount(y))
@@ -130,8 +129,8 @@ def test_a_large_collection_is_learned_from_its_sample(data, monkeypatch):
 
 
 def test_the_kernel_can_be_learned_from_all_rows_where_they_are(data, in_memory, monkeypatch):
-    monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 800)
-    monkeypatch.setattr("dirichletgp._gp.source_fit.POOL_ROWS", 500)
+    monkeypatch.setattr("dirichletgp._gp.rows.door._SAMPLE_ROWS", 800)
+    monkeypatch.setattr("dirichletgp._gp.classifier.POOL_ROWS", 500)
     X, y = data
     given = {
         "inducing": X[:30],

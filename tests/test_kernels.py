@@ -7,7 +7,7 @@ import referee
 from dirichletgp._gp.core.kernels import KERNELS
 
 
-@pytest.mark.parametrize("family", KERNELS)
+@pytest.mark.parametrize("family", list(KERNELS))
 def test_values_equal_the_definition(family):
     p = referee.problem(2, family=family)
     np.testing.assert_allclose(
@@ -15,7 +15,7 @@ def test_values_equal_the_definition(family):
     )
 
 
-@pytest.mark.parametrize("family", KERNELS)
+@pytest.mark.parametrize("family", list(KERNELS))
 def test_a_row_with_itself_has_the_variance(family):
     X = np.random.default_rng(0).normal(size=(20, 4)) + 1e3
     values = KERNELS[family](np.ones(4), 2.5).values(X, X)
@@ -23,7 +23,7 @@ def test_a_row_with_itself_has_the_variance(family):
     assert values.max() <= 2.5
 
 
-@pytest.mark.parametrize("family", KERNELS)
+@pytest.mark.parametrize("family", list(KERNELS))
 def test_pull_back_equals_differences(family):
     p = referee.problem(2, n=12, n_points=4, family=family)
     weights = np.random.default_rng(0).normal(size=(12, 4))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import referee
-from dirichletgp._gp.core.leave_one_out import leave_one_out_latent
 from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier, LabelTransform
@@ -11,13 +10,21 @@ from dirichletgp._gp.core.probabilities.softmax import class_probabilities, log_
 from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.training.fitted import Model
-from dirichletgp._gp.training.label_search import LabelSearch
+from dirichletgp._gp.training.label_search import LabelSearch, ScoringRows
+
+
+def basis_of(p):
+    return make_basis(p.kernel, p.Z, p.jitter)
 
 
 def statistics_of(p, positions, workers):
     rows = referee.rows_of(p).take(positions)
-    basis = make_basis(p.kernel, p.Z, p.jitter)
-    return rows.class_statistics(basis, workers)
+    return rows.class_statistics(basis_of(p), workers)
+
+
+def model_of(p, statistics, transform=None):
+    transform = transform or p.transform
+    return Model(basis_of(p), p.jitter, statistics, transform, p.prior, p.alpha)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -27,14 +34,13 @@ def test_latent_values_equal_the_statistics_minus_the_row(n_classes, weighted, n
     p = referee.problem(n_classes, weighted=weighted, n_points=n_points)
     everything = np.arange(len(p.X))
     whole = statistics_of(p, everything, workers)
-    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior, p.alpha)
-    mean, variance = leave_one_out_latent(
-        model.posterior, model.basis.vectors(p.X), p.codes, p.given_weights
-    )
+    model = model_of(p, whole)
+    vectors = model.basis.vectors(p.X)
+    mean, variance = model.posterior.latent_without_row(vectors, p.codes, p.given_weights)
     for i in (0, 17, 42):
         without = whole - statistics_of(p, everything[i : i + 1], workers)
-        refitted = Model(p.kernel, p.Z, p.jitter, without, p.transform, p.prior, p.alpha)
-        expected_mean, expected_variance = refitted.latent(p.X[i : i + 1])
+        refitted = model_of(p, without).posterior
+        expected_mean, expected_variance = refitted.latent(vectors[i : i + 1])
         np.testing.assert_allclose(mean[i], expected_mean[0], rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(variance[i], expected_variance[0], rtol=1e-7)
 
@@ -53,23 +59,16 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 400)
     classifier = DirichletGPClassifier(n_inducing=50, random_state=0).fit(X, y, weights)
     left_out = classifier.loo_proba(X, y, weights)
-    model, scaled = classifier._model, classifier.scaler_.transform(X)
+    model = classifier._fitted.model
+    scaled = classifier.scaler_.transform(X)
     for i in (3, 111, 222):
         vector = model.basis.vectors(scaled[i : i + 1])
         row = ClassStatistics.empty(n_classes, len(model.points))
         row.counts[y[i]] = weights[i]
         row.sums[y[i]] = weights[i] * vector[0]
         row.grams[y[i]] = weights[i] * np.outer(vector, vector)
-        without = Model(
-            model.kernel,
-            model.points,
-            model.jitter,
-            model.statistics - row,
-            model.transform,
-            model.prior,
-            model.alpha_epsilon,
-        )
-        expected = class_probabilities(*without.latent(scaled[i : i + 1]))
+        without = model.with_rows(model.statistics - row, model.prior)
+        expected = class_probabilities(*without.posterior.latent(vector))
         np.testing.assert_allclose(left_out[i], expected[0], atol=1e-6)
 
 
@@ -98,11 +97,9 @@ def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that
 
 def search_of(p, workers, leave_out=True):
     whole = statistics_of(p, np.arange(len(p.X)), workers)
-    vectors = make_basis(p.kernel, p.Z, p.jitter).vectors(p.X)
-    search = LabelSearch(
-        whole, p.kernel.variance, p.prior, vectors, p.codes, p.weights, workers, 1e9, leave_out
-    )
-    return search, whole, vectors
+    vectors = basis_of(p).vectors(p.X)
+    rows = ScoringRows(vectors, p.codes, p.weights, 1e9, leave_out)
+    return LabelSearch(whole, p.kernel.variance, p.prior, rows, workers), whole, vectors
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 12])
@@ -110,8 +107,8 @@ def test_a_transforms_score_is_its_left_out_log_likelihood(n_classes, workers):
     p = referee.problem(n_classes, weighted=True)
     search, whole, vectors = search_of(p, workers)
     transform = LabelTransform.from_constants(4.0, 0.5, 2.0)
-    model = Model(p.kernel, p.Z, p.jitter, whole, transform, p.prior, p.alpha)
-    latent = leave_one_out_latent(model.posterior, vectors, p.codes, p.weights)
+    posterior = model_of(p, whole, transform).posterior
+    latent = posterior.latent_without_row(vectors, p.codes, p.weights)
     expected = -np.average(log_probability_of(p.codes, *latent), weights=p.weights)
     assert search.score(transform) == pytest.approx(expected, abs=2e-4)
 
@@ -136,8 +133,8 @@ def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(wo
 def test_the_papers_criterion_scores_rows_without_leaving_them_out(workers):
     p = referee.problem(3)
     search, whole, vectors = search_of(p, workers, leave_out=False)
-    model = Model(p.kernel, p.Z, p.jitter, whole, p.transform, p.prior, p.alpha)
-    expected = -log_probability_of(p.codes, *model.posterior.latent(vectors)).mean()
+    posterior = model_of(p, whole).posterior
+    expected = -log_probability_of(p.codes, *posterior.latent(vectors)).mean()
     assert search.score(p.transform) == pytest.approx(expected, abs=2e-4)
 
 

@@ -1,4 +1,4 @@
-"""Expectations of log-likelihoods under Gaussian latents are what brute-force integration says, and so are the rest."""
+"""Expectations of log-likelihoods under Gaussian latents are what brute force integration says."""
 
 import itertools
 
@@ -65,7 +65,8 @@ def test_softmax_expectation_is_a_three_dimensional_integral():
 def test_robustmax_counts_how_often_the_own_latent_is_the_largest():
     likelihood = RobustMax(3, 0.01)
     mean, variance, codes = latents(likelihood)
-    variance += 0.3  # beside a latent without any spread the integrand is a step, and 32 nodes see it coarsely
+    # Beside a latent without any spread the integrand is a step, and 32 nodes see it coarsely.
+    variance += 0.3
     y = np.linspace(-9, 9, 4_001)
     density = np.exp(-0.5 * y * y) * (y[1] - y[0]) / np.sqrt(2 * np.pi)
     sigma = np.sqrt(variance)

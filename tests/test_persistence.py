@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification, make_moons
 from sklearn.preprocessing import StandardScaler
 
-from dirichletgp import DirichletGPClassifier, _archive, persistence
-from dirichletgp.persistence import ModelFileError
+from dirichletgp import DirichletGPClassifier, persistence
+from dirichletgp.persistence import ModelFileError, archive, atomic_write
 from dirichletgp.persistence.archive import Archive, read_archive, write_archive
 
 LABELS = {
@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(fitted, saved, tmp_pat
     def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_archive.os, "fsync", full)
+    monkeypatch.setattr(atomic_write.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         quick().fit(*make_moons(60, random_state=0)).save(path)
     assert path.read_bytes() == saved
@@ -223,7 +223,7 @@ def test_files_that_are_no_models_are_refused(tmp_path):
         b"PK\x03\x04",
         pickle.dumps({"a": 1}),
         b"\0" * 10_000,
-        _archive._MAGIC,
+        archive._MAGIC,
         os.urandom(500),
     ):
         path.write_bytes(content)
@@ -247,7 +247,7 @@ def test_every_truncation_is_refused(saved, tmp_path):
 )
 @given(data=st.data())
 def test_a_mutated_file_is_refused(saved, tmp_path, data):
-    """Bytes changed, cut out, put in and moved: with a checksum on everything, nothing of it goes unnoticed."""
+    """Bytes changed, cut out, put in and moved: everything has a checksum, so it is noticed."""
     mutated = bytearray(saved)
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(mutated)) | st.integers(0, 200))
@@ -294,7 +294,7 @@ def with_header(saved, header):
 )
 @given(data=st.data())
 def test_a_forged_header_is_refused_or_harmless(saved, tmp_path, data):
-    """Values of the header replaced, its checksum made right again: an error of ours, or a classifier."""
+    """Values of the header replaced, its checksum made right: our error, or a classifier."""
     header = json.loads(saved[56 : 56 + int.from_bytes(saved[16:24], "little")])
     for _ in range(data.draw(st.integers(1, 3))):
         container, key = data.draw(st.sampled_from(list(places(header))))
@@ -309,7 +309,7 @@ def test_a_forged_header_is_refused_or_harmless(saved, tmp_path, data):
 
 
 def test_a_newer_format_asks_for_an_upgrade(saved, tmp_path, monkeypatch):
-    monkeypatch.setattr(_archive, "_FORMAT_VERSION", 0)
+    monkeypatch.setattr(archive, "_FORMAT_VERSION", 0)
     path = tmp_path / "model.dgp"
     path.write_bytes(saved)
     with pytest.raises(ModelFileError, match=r"newer format.*pip install --upgrade"):
@@ -328,13 +328,13 @@ def test_huge_sizes_are_not_believed(tmp_path):
         base = {"format": "dirichletgp", "kind": "classifier", "format_version": 1, "content": {}}
         text = json.dumps({**base, **header}).encode()
         path.write_bytes(
-            _archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
+            archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
         )
         with pytest.raises(ModelFileError):
             DirichletGPClassifier.load(path)
     text = b"[" * 200_000
     path.write_bytes(
-        _archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
+        archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
     )
     with pytest.raises(ModelFileError):
         DirichletGPClassifier.load(path)

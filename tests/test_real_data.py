@@ -1,4 +1,4 @@
-"""On the paper's datasets, the paper's setting gives what an independent implementation measured."""
+"""On the paper's datasets, its setting gives what an independent implementation measured."""
 
 import numpy as np
 import pytest

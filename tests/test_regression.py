@@ -37,7 +37,7 @@ def test_bound_and_gradient_equal_the_dense_form(n_classes, weighted, workers):
     assert value == pytest.approx(dense_bound(p, p.kernel, p.Z, noise), rel=1e-10)
 
     def dense(vector):
-        kernel = p.kernel.with_parameters(np.exp(vector[:3]), np.exp(vector[3]))
+        kernel = p.kernel.with_parameters(vector[:3], np.exp(vector[3]))
         return dense_bound(p, kernel, vector[5:].reshape(-1, 3), np.exp(vector[4]))
 
     logs = np.log([*p.kernel.lengthscale, p.kernel.variance, noise])
@@ -62,9 +62,8 @@ def test_bound_and_gradient_equal_the_dense_form(n_classes, weighted, workers):
 def test_latent_mean_and_variance_equal_the_dense_form(n_classes, workers):
     p, noise = referee.problem(n_classes, weighted=True), 0.07
     basis = make_basis(p.kernel, p.Z, p.jitter)
-    statistics = ClassStatistics.accumulate(
-        referee.rows_of(p), basis.vectors, len(p.Z), workers, [0] * n_classes
-    )
+    statistics = ClassStatistics.empty(n_classes, len(p.Z), n_grams=1)
+    statistics.add_rows(referee.rows_of(p), basis.vectors, workers, gram_of=[0] * n_classes)
     mean, variance = LabelModel(p.kernel, p.Z, p.jitter, noise, p.prior, statistics).latent(p.new)
     Kzz = referee.kernel_matrix(p.kernel, p.Z, p.Z) + p.jitter * p.kernel.variance * np.eye(
         len(p.Z)

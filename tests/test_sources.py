@@ -8,13 +8,15 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from dirichletgp._gp.rows.sampling import Survey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
-from dirichletgp import DirichletGPClassifier, _sources, _survey
-from dirichletgp._gp.rows.chunks import ArraySource, Chunk, _ahead, _regrouped, chunks
+from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.rows import chunks as chunks_of_rows
+from dirichletgp._gp.rows.chunks import chunks, read_ahead, regrouped, summary_of
+from dirichletgp._gp.rows.in_memory import Chunk
+from dirichletgp._gp.rows.sources import ArrayReader
 
 N, D = 700, 4
 
@@ -40,10 +42,9 @@ def in_memory(data):
 
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
-    np.testing.assert_allclose(one._fitted.model.points, other._fitted.model.points, rtol=1e-12)
-    for mine, theirs in zip(
-        one._fitted.model.latent(X), other._fitted.model.latent(X), strict=True
-    ):
+    np.testing.assert_allclose(one.inducing_points_, other.inducing_points_, rtol=1e-12)
+    latents = (one.latent_mean_and_variance(X), other.latent_mean_and_variance(X))
+    for mine, theirs in zip(*latents, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
     np.testing.assert_allclose(one.class_prior_, other.class_prior_)
 
@@ -160,12 +161,10 @@ def test_chunks_hold_the_same_rows_whatever_the_blocks(sizes, weighted):
         rows = slice(start, start + size)
         blocks.append(Chunk(X[rows], labels[rows], None if weights is None else weights[rows]))
         start += size
-    chunk_size, _sources_rows = 16, _sources.chunk_rows
-    _sources.chunk_rows = lambda n_features: chunk_size
-    try:
-        parts = list(_regrouped(iter(blocks)))
-    finally:
-        _sources.chunk_rows = _sources_rows
+    chunk_size = 16
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks_of_rows, "chunk_rows", lambda n_features: chunk_size)
+        parts = list(regrouped(iter(blocks)))
     kept = labels if weights is None else labels[weights > 0]
     assert all(len(part.labels) == chunk_size for part in parts[:-1])
     joined = np.concatenate([part.labels for part in parts]) if parts else np.empty(0)
@@ -177,21 +176,20 @@ def test_the_sample_is_uniform_and_holds_every_class():
     n, size = 40_000, 2_000
     labels = np.where(rng.random(n) < 5e-4, 7, rng.integers(0, 2, n))
     X = np.arange(n, dtype=float)[:, None]
-    survey = Survey.of(chunks(ArraySource(X, labels, None)), size, 0)
-    again = Survey.of(
-        [Chunk(X[i : i + 999], labels[i : i + 999], None) for i in range(0, n, 999)], size, 0
-    )
-    np.testing.assert_array_equal(survey.sample.X, again.sample.X)
-    assert size <= len(survey.sample.labels) <= size + 20
-    assert (survey.sample.labels == 7).sum() >= min(20, (labels == 7).sum())
-    assert survey.totals == {k: (labels == k).sum() for k in (0, 1, 7)}
-    assert np.all(np.diff(survey.sample.X[:, 0]) > 0)
-    assert abs(survey.sample.X.mean() - n / 2) < 4 * n / np.sqrt(12 * size)
+    summary = summary_of(chunks(ArrayReader(X, labels, None)), size, 0)
+    parts = [Chunk(X[i : i + 999], labels[i : i + 999], None) for i in range(0, n, 999)]
+    again = summary_of(parts, size, 0)
+    np.testing.assert_array_equal(summary.sample.X, again.sample.X)
+    assert size <= len(summary.sample.labels) <= size + 20
+    assert (summary.sample.labels == 7).sum() >= min(20, (labels == 7).sum())
+    assert summary.totals == {k: (labels == k).sum() for k in (0, 1, 7)}
+    assert np.all(np.diff(summary.sample.X[:, 0]) > 0)
+    assert abs(summary.sample.X.mean() - n / 2) < 4 * n / np.sqrt(12 * size)
 
 
 def test_a_large_source_is_learned_from_its_sample(monkeypatch):
-    monkeypatch.setattr(_survey, "_SAMPLE_ROWS", 1_000)
-    monkeypatch.setattr("dirichletgp._gp.source_fit.POOL_ROWS", 500)
+    monkeypatch.setattr("dirichletgp._gp.rows.door._SAMPLE_ROWS", 1_000)
+    monkeypatch.setattr("dirichletgp._gp.classifier.POOL_ROWS", 500)
     X, y = make_classification(6_000, D, n_informative=4, n_redundant=0, random_state=1)
     classifier = quick(n_inducing=40).fit(Blocks(X[:5000], y[:5000]))
     whole = quick(n_inducing=40).fit(X[:5000], y[:5000])
@@ -207,7 +205,7 @@ def test_the_next_chunk_is_read_while_the_last_one_is_computed():
         second_is_read.set()
         yield 2
 
-    ahead = _ahead(items())
+    ahead = read_ahead(items())
     assert next(ahead) == 1
     assert second_is_read.wait(timeout=60)
     assert list(ahead) == [2]
@@ -215,7 +213,7 @@ def test_the_next_chunk_is_read_while_the_last_one_is_computed():
 
 def test_the_reader_ends_when_it_is_no_longer_wanted():
     before = threading.active_count()
-    items = _ahead(iter(range(1000)))
+    items = read_ahead(iter(range(1000)))
     assert next(items) == 0
     items.close()
     assert threading.active_count() == before
@@ -224,7 +222,7 @@ def test_the_reader_ends_when_it_is_no_longer_wanted():
         yield 1
         raise RuntimeError("disk")
 
-    items = _ahead(failing())
+    items = read_ahead(failing())
     assert next(items) == 1
     with pytest.raises(RuntimeError, match="disk"):
         next(items)
@@ -245,8 +243,11 @@ class Blocks:
             yield X, (X[:, 0] + rng.normal(size=20_000) > 0).astype(int)
 
 def peak(n):
-    DirichletGPClassifier(n_inducing=10, max_iter=1, n_subsample=1000, scaler="standard",
-    random_state=0).fit(Blocks(n)) return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    classifier = DirichletGPClassifier(
+        n_inducing=10, max_iter=1, n_subsample=1000, scaler="standard", random_state=0
+    )
+    classifier.fit(Blocks(n))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 print(json.dumps([peak(20), peak(120)]))
 """

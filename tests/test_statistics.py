@@ -6,7 +6,7 @@ import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dirichletgp._gp.core.statistics import ClassStatistics, RowStatistics
+from dirichletgp._gp.core.statistics import BoundStatistics, ClassStatistics
 from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 
@@ -20,7 +20,7 @@ def features_of(p):
 def statistics_of(p, positions, pool):
     weights = None if p.given_weights is None else p.given_weights[positions]
     rows = InMemoryRows(p.X[positions], p.codes[positions], weights, p.n_classes)
-    return ClassStatistics.accumulate(rows, features_of(p), len(p.Z), pool)
+    return ClassStatistics.empty(p.n_classes, len(p.Z)).add_rows(rows, features_of(p), pool)
 
 
 def assert_same(a, b):
@@ -64,7 +64,7 @@ def test_small_classes_kept_as_rows_hold_the_same_sums(workers):
     p = referee.problem(3, n=N_ROWS, n_points=40, weighted=True)
     p.codes[:] = np.repeat([0, 1, 2], [150, 39, 11])
     whole = statistics_of(p, np.arange(N_ROWS), workers)
-    rows = RowStatistics.accumulate(referee.rows_of(p), features_of(p), len(p.Z), workers)
+    rows = BoundStatistics.of_rows(referee.rows_of(p), p.kernel, p.Z, workers)
     assert set(rows.grams) == {0}
     assert set(rows.rows) == {1, 2}
     np.testing.assert_allclose(rows.grams[0], whole.grams[0], rtol=1e-12)

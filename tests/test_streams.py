@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
-from dirichletgp import DirichletGPClassifier, _streams
+from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.training.schedule import Trainer
 
 N = 900
@@ -23,7 +25,7 @@ def data():
 
 
 def fixed(points, **parameters):
-    """A classifier whose kernel, points, scaling and labels are given: only the statistics depend on the rows."""
+    """Kernel, points, scaling and labels are given: only the statistics depend on the rows."""
     given = {"inducing": points, "lengthscale": 2.0, "variance": 8.0, "max_iter": 0, "scaler": None}
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
     return DirichletGPClassifier(**{**given, **labels, "n_subsample": 50, **parameters})
@@ -199,7 +201,7 @@ def test_a_large_first_call_is_a_fit(data):
     X, y = data
     stream, fitted = quick(n_subsample=900).partial_fit(X, y), quick(n_subsample=900).fit(X, y)
     np.testing.assert_array_equal(stream.predict_proba(X), fitted.predict_proba(X))
-    assert stream._warm_up is None
+    assert stream._fitted.first_rows is None
 
 
 def test_few_rows_at_first_do_not_settle_the_points(data):
@@ -211,17 +213,21 @@ def test_few_rows_at_first_do_not_settle_the_points(data):
         sizes.append(len(stream.inducing_points_))
     assert sizes[0] == 10
     assert sizes[-1] == 30
-    assert stream._warm_up is None
+    assert stream._fitted.first_rows is None
     whole = quick().fit(X, y)
     assert stream.score(X, y) > whole.score(X, y) - 0.05
 
 
 def test_the_kernel_is_learned_whenever_the_rows_have_doubled(data, monkeypatch):
     X, y = data
-    trained, run = [], Trainer.run
-    monkeypatch.setattr(
-        Trainer, "run", lambda self, *a: trained.append(len(self.rows)) or run(self, *a)
-    )
+    trained = []
+    run = Trainer.run
+
+    def counted(self, *arguments):
+        trained.append(len(self.rows.sample))
+        return run(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "run", counted)
     stream = quick(n_subsample=100)
     for i in range(0, 200, 10):
         stream.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1, 2])
@@ -368,7 +374,7 @@ def test_failures_leave_the_stream_as_it_was(data, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_streams.ClassStatistics, "accumulate", interrupt)
+        patch.setattr(ClassStatistics, "add_rows", interrupt)
         for call in (stream.partial_fit, stream.forget, stream.refresh):
             with pytest.raises(KeyboardInterrupt):
                 call(X[:50], y[:50])
@@ -388,7 +394,8 @@ def test_models_that_do_not_share_everything_are_not_merged(data):
     X, y = data
     one = quick(scaler="standard").fit(X, y)
     rescaled = copy.deepcopy(one)
-    rescaled.scaler_ = StandardScaler().fit(X[:100])
+    encoder = replace(one._fitted.encoder, scaler=StandardScaler().fit(X[:100]))
+    rescaled._state = replace(one._fitted, encoder=encoder)
     cases = [
         (quick().fit(X[:500], y[:500]), "scaling and inducing points and kernel"),
         (rescaled, "scaling"),

@@ -22,12 +22,12 @@ from pyarrow import ipc  # noqa: E402
 N, D = 300, 4
 
 
-@pytest.fixture(scope="module")
 def reader_of(where, label, weight=None, columns=None):
     """The reader that `fit(where, y=label)` gets."""
     return table_rows(Given(where, label, weight, columns)).reader
 
 
+@pytest.fixture(scope="module")
 def data():
     X, y = make_classification(N, D, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     return X, np.array(["low", "mid", "top"])[y]

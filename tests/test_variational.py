@@ -1,5 +1,6 @@
-"""Variational classification: the bound is the dense one, its best belief is the best, its gradient is right."""
+"""Variational classification: the dense bound, its best belief, and a gradient that is right."""
 
+import linecache
 import pickle
 import warnings
 from dataclasses import replace
@@ -14,10 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from dirichletgp import VariationalGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.regressions import make_basis
-from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.training.kernel_search import State
 from dirichletgp.baselines.variational.belief import Belief
-from dirichletgp.baselines.variational.inference import Inference, WhitenedRows, best_length
+from dirichletgp.baselines.variational.inference import Inference, Share, WhitenedRows, best_length
 from dirichletgp.baselines.variational.likelihoods import Bernoulli, RobustMax, Softmax
 from dirichletgp.baselines.variational.objective import VariationalObjective
 
@@ -25,12 +25,6 @@ LIKELIHOODS = [Bernoulli("logit"), Bernoulli("probit"), Softmax(3), RobustMax(3)
 likelihoods = pytest.mark.parametrize(
     "likelihood", LIKELIHOODS, ids=["logit", "probit", "softmax", "robustmax"]
 )
-
-
-@pytest.fixture(scope="module")
-def workers():
-    with Workers(2) as pool:
-        yield pool
 
 
 def small_problem(likelihood, **options):
@@ -43,7 +37,7 @@ def inference(p, likelihood, workers, stride=1):
         WhitenedRows(basis.vectors(p.X[rows]), p.codes[rows], p.weights[rows])
         for rows in (slice(35), slice(35, None))
     ]
-    return Inference(chunks, likelihood, p.kernel.variance, workers, stride)
+    return Inference(chunks, likelihood, p.kernel.variance, workers, Share(stride=stride))
 
 
 def random_belief(p, likelihood):
@@ -112,7 +106,7 @@ def test_gradient_is_that_of_the_best_bound(likelihood, workers):
 
         def moved(t, log_scale=log_scale, log_variance=log_variance, points=points):
             kernel = p.kernel.with_parameters(
-                p.kernel.lengthscale * np.exp(t * log_scale),
+                p.kernel.parameters + t * log_scale,
                 p.kernel.variance * np.exp(t * log_variance),
             )
             return objective.evaluate(replace(state, kernel=kernel, points=p.Z + t * points))[0]
@@ -262,14 +256,15 @@ def test_a_sample_is_followed_by_minibatches_of_all_rows():
     assert not any(stage["stage"].startswith("minibatches") for stage in sample_only.history_)
 
 
-def test_says_when_it_ran_out_of_iterations():
+@pytest.mark.parametrize("parameters", [{"max_iter": 1}, {"max_iter": 6, "n_subsample": 100}])
+def test_says_at_the_line_of_the_caller_when_it_ran_out_of_iterations(parameters):
     X, y = make_moons(200, noise=0.2, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
-        VariationalGPClassifier(max_iter=1, n_inducing=10, random_state=0).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="max_iter=6"):
-        VariationalGPClassifier(max_iter=6, n_subsample=100, n_inducing=10, random_state=0).fit(
-            X, y
-        )
+    classifier = VariationalGPClassifier(n_inducing=10, random_state=0, **parameters)
+    with pytest.warns(ConvergenceWarning, match=f"max_iter={parameters['max_iter']}") as caught:
+        classifier.fit(X, y)
+    (warning,) = caught
+    assert warning.filename == __file__
+    assert "classifier.fit(X, y)" in linecache.getline(warning.filename, warning.lineno)
 
 
 @pytest.mark.parametrize(

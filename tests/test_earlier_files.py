@@ -1,6 +1,6 @@
 """Model files of the first release load, and predict what they predicted then.
 
-The files were written by version 0.1.0 before its modules were moved; `expected.npz` holds what the
+The files were written before the modules of the package were moved; `expected.npz` holds what the
 classifiers that wrote them predicted.
 """
 

@@ -9,7 +9,7 @@ from .._gp.training.progress import Event, Stage, listening
 # Share of a fit's time that its stages take, roughly and in their order; those left out of a fit
 # are jumped over.
 _STAGES = [
-    (Stage.SCALING, 0.02),
+    (Stage.FIRST_PASS, 0.02),
     (Stage.POINTS, 0.05),
     (Stage.KERNEL, 0.40),
     (Stage.ALPHA, 0.03),
@@ -22,7 +22,7 @@ _STAGES = [
     (Stage.POSTERIOR, 0.02),
 ]
 _WORDS = {
-    Stage.SCALING: "looking at the columns",
+    Stage.FIRST_PASS: "looking at the columns",
     Stage.POINTS: "placing inducing points",
     Stage.KERNEL: "learning the kernel",
     Stage.ALPHA: "choosing the label transform",

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._gp.core.kernels import KERNELS
-from .._gp.core.regressions import LabelTransform, make_basis
+from .._gp.core.regressions import LabelTransform
 from .._gp.core.statistics import ClassStatistics
 from .._gp.rows.in_memory import Encoder
 from .._gp.training.fitted import (
@@ -18,6 +18,7 @@ from .._gp.training.fitted import (
     FirstRows,
     Fitted,
     Model,
+    basis_again,
     packed_grams,
     unpacked_grams,
 )
@@ -215,7 +216,7 @@ def _model_restored(content: Mapping[str, Any], arrays: Arrays, ard: bool) -> Mo
     transform = content["transform"]
     jitter = positive_number(content["jitter"])
     try:
-        basis = make_basis(kernel, points, jitter)
+        basis = basis_again(kernel, points, jitter)
     except np.linalg.LinAlgError as error:
         raise ValueError("the kernel matrix of the inducing points cannot be factored") from error
     return Model(

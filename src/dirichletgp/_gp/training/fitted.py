@@ -99,8 +99,14 @@ class Model:
         counts, sums, packed = state["statistics"]
         statistics = ClassStatistics(counts, sums, unpacked_grams(packed, sums.shape[1]))
         kernel, points = state["basis"]
-        basis = make_basis(kernel, points, state["jitter"])
+        basis = basis_again(kernel, points, state["jitter"])
         vars(self).update(state, statistics=statistics, basis=basis, solved=None)
+
+
+def basis_again(kernel: Kernel, points: Array, jitter: float) -> Basis:
+    """The basis that a fit had: with one BLAS thread, as there, so that no bit differs."""
+    with Workers(1):
+        return make_basis(kernel, points, jitter)
 
 
 def packed_grams(grams: Array) -> Array:

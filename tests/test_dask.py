@@ -49,10 +49,15 @@ def collections(X, y, rows=150):
     return da.from_array(X, chunks=(rows, 2)), da.from_array(y, chunks=rows)
 
 
+def latents_of(classifier, X):
+    names = getattr(classifier, "feature_names_in_", None)
+    rows = X if names is None else pd.DataFrame(X, columns=names)
+    return classifier.latent_mean_and_variance(rows)
+
+
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
-    latents = (one.latent_mean_and_variance(X), other.latent_mean_and_variance(X))
-    for mine, theirs in zip(*latents, strict=True):
+    for mine, theirs in zip(latents_of(one, X), latents_of(other, X), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
 
 

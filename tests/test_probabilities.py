@@ -85,7 +85,7 @@ def latents(draw, min_classes=2, max_classes=6):
 # --- Probabilities -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_classes", "n"), [(2, 40), (3, 30), (10, 15), (100, 4)])
+@pytest.mark.parametrize(("n_classes", "n"), [(2, 40), (3, 20), (10, 10), (100, 2)])
 def test_probabilities_equal_converged_integrals(n_classes, n):
     mean, variance = extreme_latents(n, n_classes, seed=n_classes)
     expected = np.array([dense_log_probabilities(*row) for row in zip(mean, variance, strict=True)])

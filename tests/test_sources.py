@@ -40,11 +40,16 @@ def in_memory(data):
     return quick().fit(X, y)
 
 
+def latents_of(classifier, X):
+    names = getattr(classifier, "feature_names_in_", None)
+    rows = X if names is None else pd.DataFrame(X, columns=names)
+    return classifier.latent_mean_and_variance(rows)
+
+
 def assert_same(one, other, X, atol=1e-10):
     np.testing.assert_array_equal(one.classes_, other.classes_)
     np.testing.assert_allclose(one.inducing_points_, other.inducing_points_, rtol=1e-12)
-    latents = (one.latent_mean_and_variance(X), other.latent_mean_and_variance(X))
-    for mine, theirs in zip(*latents, strict=True):
+    for mine, theirs in zip(latents_of(one, X), latents_of(other, X), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=atol, atol=atol)
     np.testing.assert_allclose(one.class_prior_, other.class_prior_)
 

@@ -32,8 +32,9 @@ def fixed(points, **parameters):
 
 
 def quick(**parameters):
+    labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
     return DirichletGPClassifier(
-        **{"n_inducing": 30, "max_iter": 3, "random_state": 0, **parameters}
+        **{"n_inducing": 30, "max_iter": 3, "random_state": 0, **labels, **parameters}
     )
 
 
@@ -63,7 +64,7 @@ def test_a_hundred_batches_equal_one_fit(data):
 
 def test_a_learned_model_equals_its_refit_with_the_same_points_and_parameters(data):
     X, y = data
-    stream = quick(n_subsample=300, scaler=None, label_transform="dirichlet", alpha_epsilon=0.02)
+    stream = quick(n_subsample=300, scaler=None)
     for rows in np.array_split(np.arange(N), 100):
         stream.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
     again = fixed(
@@ -199,7 +200,10 @@ def test_decay_follows_a_drifting_stream():
 
 def test_a_large_first_call_is_a_fit(data):
     X, y = data
-    stream, fitted = quick(n_subsample=900).partial_fit(X, y), quick(n_subsample=900).fit(X, y)
+    X, y = X[:300], y[:300]
+    learned = {"n_subsample": 300, "label_transform": "learned", "alpha_epsilon": "auto"}
+    stream = quick(**learned).partial_fit(X, y)
+    fitted = quick(**learned).fit(X, y)
     np.testing.assert_array_equal(stream.predict_proba(X), fitted.predict_proba(X))
     assert stream._fitted.first_rows is None
 
@@ -425,9 +429,10 @@ def test_streams_begin_with_rows(data, method):
 
 def test_refresh_learns_from_the_recent_rows_alone():
     X, y = make_blobs(600, centers=3, cluster_std=2.0, random_state=0)
-    old = quick().fit(X, y)
+    old = quick(label_transform="learned").fit(X, y)
     recent = 10.0 * X[:, ::-1] + 100.0
     refreshed = copy.deepcopy(old).refresh(recent[:300], y[:300])
+    assert refreshed.label_transform_ != old.label_transform_
     assert refreshed.score(recent[300:], y[300:]) > old.score(recent[300:], y[300:]) + 0.2
     np.testing.assert_array_equal(refreshed.class_count_, np.bincount(y[:300]))
     refreshed.partial_fit(recent[300:], y[300:])
@@ -442,7 +447,7 @@ def test_refresh_keeps_classes_without_recent_rows(data):
 
 def test_refresh_starts_from_the_present_kernel(data):
     X, y = data
-    classifier = quick(max_iter=40, alpha_epsilon=0.02).fit(X, y)
+    classifier = quick(max_iter=40).fit(X, y)
     found, evaluations = classifier.lengthscale_, classifier.n_iter_
     classifier.refresh(X, y)
     assert classifier.n_iter_ < evaluations

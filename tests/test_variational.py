@@ -66,19 +66,19 @@ def test_bound_is_that_of_the_inducing_values(likelihood, workers):
 
 @likelihoods
 def test_no_other_belief_has_a_higher_bound(likelihood, workers):
-    p = small_problem(likelihood, n_points=4)
+    p = small_problem(likelihood, n=40, n_points=3)
     task = inference(p, likelihood, workers)
-    fit, _ = task.settle(Belief.prior(likelihood.n_latents, 4), 1e-9)
-    lower = np.tril_indices(4)
-    shape = likelihood.n_latents, 4, 4
+    fit, _ = task.settle(Belief.prior(likelihood.n_latents, 3), 1e-9)
+    lower = np.tril_indices(3)
+    shape = likelihood.n_latents, 3, 3
 
     def loss(vector):
-        means, triangles = np.split(vector, [4 * likelihood.n_latents])
+        means, triangles = np.split(vector, [3 * likelihood.n_latents])
         roots = np.zeros(shape)
         roots[:, lower[0], lower[1]] = triangles.reshape(likelihood.n_latents, -1)
         precision = roots @ roots.swapaxes(1, 2)
         try:
-            return -task.measure(Belief(means.reshape(-1, 4), precision)).bound
+            return -task.measure(Belief(means.reshape(-1, 3), precision)).bound
         except np.linalg.LinAlgError:
             return 1e6
 
@@ -145,9 +145,8 @@ def test_classifies_flowers(likelihood, classes):
     X, y = load_iris(return_X_y=True)
     X, y = X[y < classes], y[y < classes]
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    classifier = VariationalGPClassifier(likelihood=likelihood, n_inducing=20, random_state=0).fit(
-        X, names
-    )
+    classifier = VariationalGPClassifier(likelihood=likelihood, n_inducing=12, random_state=0)
+    classifier.fit(X, names)
     assert classifier.score(X, names) > 0.93
     mean, variance = classifier.latent_mean_and_variance(X[:5])
     assert mean.shape == variance.shape == (5, 1 if classes == 2 else 3)
@@ -180,13 +179,13 @@ def test_what_is_known_of_precisions_is_what_threads_computed_and_goes_along(wor
 
 
 def test_rows_without_overlap_do_not_make_the_steps_swing(workers, monkeypatch):
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    basis = make_basis(KERNELS["rbf"](np.array([0.5, 0.5]), 2_000.0), X[:60], 1e-8)
+    X = np.random.default_rng(0).normal(size=(150, 2))
+    basis = make_basis(KERNELS["rbf"](np.array([0.5, 0.5]), 2_000.0), X[:40], 1e-8)
     chunk = WhitenedRows(basis.vectors(X), np.digitize(X[:, 0], [-0.5, 0.5]), None)
     task = Inference([chunk], Softmax(3), 2_000.0, workers)
-    _, passes = task.settle(Belief.prior(3, 60), 1e-3)
+    _, passes = task.settle(Belief.prior(3, 40), 1e-3)
     monkeypatch.setattr("dirichletgp.baselines.variational.inference.best_length", lambda *_: 1.0)
-    _, swinging = task.settle(Belief.prior(3, 60), 1e-3)
+    _, swinging = task.settle(Belief.prior(3, 40), 1e-3)
     assert swinging > 1.2 * passes
 
 
@@ -195,10 +194,10 @@ def test_rows_without_overlap_do_not_make_the_steps_swing(workers, monkeypatch):
     "parameters", [{"variance": 1e4}, {"class_weight": {0: 1e6, 1: 1e6, 2: 1e6}}]
 )
 def test_classes_without_overlap_are_told_apart(likelihood, parameters):
-    X = np.random.default_rng(0).normal(size=(60, 2))
+    X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.digitize(X[:, 0], [0.0, 1.0])
     classifier = VariationalGPClassifier(
-        likelihood=likelihood, max_iter=3, random_state=0, **parameters
+        likelihood=likelihood, max_iter=1, random_state=0, **parameters
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -256,6 +256,7 @@ class DirichletGPClassifier(FittedClassifier):
         *,
         start: Kernel | None = None,
         record: TrainingRecord | None = None,
+        settled: bool = True,
     ) -> Fitted:
         """Learn from prepared rows, from the `start` of an earlier kernel if there is one."""
         n_scaled = rows.sample.take(np.arange(1)).X.shape[1]
@@ -263,7 +264,7 @@ class DirichletGPClassifier(FittedClassifier):
         settings = with_scaled_points(settings, encoder.scaler, features.number)
         with Workers(self.n_jobs) as workers:
             trainer = Trainer(rows, settings, Resources(workers, rng, progress))
-            model, n_iter = trainer.run(record, start)
+            model, n_iter = trainer.run(record, start, settled)
         progress.done()
         return Fitted(encoder, features, model, n_iter, progress.history)
 
@@ -395,7 +396,7 @@ class DirichletGPClassifier(FittedClassifier):
             encoder = Encoder.learned(classes, totals, sample, self, rng)
             rows = encoder.coded_rows(X, codes, weights)
         training = TrainingRows(rows, rows, self._prior(encoder, totals))
-        return self._trained(training, encoder, features, rng, progress, start=start)
+        return self._trained(training, encoder, features, rng, progress, start=start, settled=False)
 
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take rows away again, exactly as if the model had never been given them.

@@ -22,6 +22,7 @@ from .._gp.training.fitted import (
     packed_grams,
     unpacked_grams,
 )
+from .._gp.training.left_out import LeftOut
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .scalers import scaler_described, scaler_restored
 from .values import (
@@ -139,6 +140,8 @@ def _described(classifier: Any) -> Archive:
     arrays |= {"points": model.points, "prior": model.prior}
     arrays |= {"counts": statistics.counts, "sums": statistics.sums}
     arrays["grams"] = packed_grams(statistics.grams)
+    if model.left_out is not None:
+        arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     return Archive(content, arrays)
 
 
@@ -231,4 +234,14 @@ def _model_restored(content: Mapping[str, Any], arrays: Arrays, ard: bool) -> Mo
         ),
         prior=prior,
         alpha_epsilon=positive_number(content["alpha_epsilon"]),
+        left_out=_left_out_restored(arrays, c) if "left_out/keys" in arrays else None,
     )
+
+
+def _left_out_restored(arrays: Arrays, n_classes: int) -> LeftOut:
+    keys = arrays["left_out/keys"]
+    mean, variance = floats(arrays, "left_out/mean"), floats(arrays, "left_out/variance")
+    expect(keys.dtype == np.uint64 and keys.ndim == 1 and len(keys) > 0, "left-out predictions")
+    expect(mean.shape == variance.shape == (len(keys), n_classes), "left-out predictions")
+    expect(bool(np.all(variance >= 0)), "left-out predictions")
+    return LeftOut(keys, mean, variance)

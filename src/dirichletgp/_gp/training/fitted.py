@@ -14,6 +14,7 @@ from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
 from ..core.statistics import ClassStatistics
 from ..core.threads import Workers
 from ..rows.in_memory import Encoder
+from .left_out import LeftOut
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Model:
     prior : ndarray of shape (C,)
     alpha_epsilon : float
         Constant of the Dirichlet transform that the bound belongs to.
+    left_out : LeftOut or None
+        Predictions of training rows without them, where rows are so few that the closed form would
+        flatter the model.
     solved : Posterior or None
         The solved regressions, where they are known already.
     """
@@ -42,6 +46,7 @@ class Model:
     transform: LabelTransform
     prior: Array
     alpha_epsilon: float
+    left_out: LeftOut | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -80,7 +85,7 @@ class Model:
 
     def with_rows(self, statistics: ClassStatistics, prior: Array) -> "Model":
         """The model of other rows; its posterior is solved when it is asked for."""
-        return replace(self, statistics=statistics, prior=prior, solved=None)
+        return replace(self, statistics=statistics, prior=prior, left_out=None, solved=None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what can be derived, with symmetric matrices as their lower triangles."""
@@ -93,6 +98,7 @@ class Model:
             "transform": self.transform,
             "prior": self.prior,
             "alpha_epsilon": self.alpha_epsilon,
+            "left_out": self.left_out,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

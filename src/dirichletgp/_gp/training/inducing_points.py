@@ -20,7 +20,7 @@ from .progress import Resources, Stage
 from .settings import KernelSettings
 
 # Points that the kernel is first learned with.
-_FEW_POINTS = 400
+FEW_POINTS = 400
 # Rows of a sample that stands for all of them: to place points, and to score label transforms.
 POOL_ROWS = 20_000
 # Lloyd's algorithm gains little after this many steps: the points are a basis, not a clustering.
@@ -52,10 +52,10 @@ class PointPlacer:
             return len(self.settings.inducing)
         return min(self.settings.n_inducing, len(self._distinct[0]))
 
-    def first_points(self, kernel: Kernel) -> Array:
+    def first_points(self, kernel: Kernel, most: int = FEW_POINTS) -> Array:
         """All inducing points if they are few; otherwise a few to learn the kernel with."""
         inducing = self.settings.inducing
-        n_points = min(self.n_points, _FEW_POINTS)
+        n_points = min(self.n_points, most)
         if n_points == self.n_points and not isinstance(inducing, str):
             return inducing
         method = inducing if isinstance(inducing, str) else "kmeans"
@@ -69,6 +69,13 @@ class PointPlacer:
         if importance is None:
             importance = np.ones(len(self.pool))
         return self._chosen(inducing, importance, self.n_points, kernel)
+
+    def points_for_comparison(self, kernel: Kernel, n_points: int) -> Array:
+        """Points of models that are compared; the random state has no say in them."""
+        rows, inverse = self._distinct
+        weights = np.bincount(inverse, self.pool.weights).astype(np.float64)
+        n_points = min(self.n_points, n_points)
+        return choose_points("kmeans", rows, weights, n_points, kernel, np.random.RandomState(0))
 
     def _chosen(self, method: str, importance: Array, n_points: int, kernel: Kernel) -> Array:
         rows, inverse = self._distinct

@@ -111,6 +111,44 @@ class BoundObjective:
         return bound.value, sum_of_gradients([by_rows, by_points])
 
 
+@dataclass(frozen=True)
+class WithBelief:
+    """An objective plus what is believed of its kernel before any row is seen.
+
+    The bound sums the likelihoods of C regressions of the same labels: with two classes they are
+    mirror images, and every row counts twice. So the belief is weighed C-fold against it. It acts
+    like one shared lengthscale where rows are few, and vanishes where they are many.
+
+    Attributes
+    ----------
+    objective : Objective
+    typical : Kernel
+        What the kernel is expected to be.
+    weight : float
+        The number of classes.
+    """
+
+    objective: Objective
+    typical: Kernel
+    weight: float
+
+    @property
+    def rows(self) -> Any:
+        """The rows it is a function of."""
+        return self.objective.rows
+
+    def evaluate(self, state: State) -> tuple[float, KernelGradient, float]:
+        """Value and gradient of the sum."""
+        value, gradient, by_log_noise = self.objective.evaluate(state)
+        belief = state.kernel.belief(self.typical)
+        gradient = KernelGradient(
+            gradient.parameters + self.weight * belief.parameters,
+            gradient.log_variance + self.weight * belief.log_variance,
+            gradient.points,
+        )
+        return value + self.weight * belief.value, gradient, by_log_noise
+
+
 def gradient_of_points(
     by_covariance: Array, by_variance: float, kernel: Kernel, points: Array, covariance: Array
 ) -> KernelGradient:
@@ -272,6 +310,11 @@ class KernelTraining:
         if variance is None:
             variance = max(1e-3, target_variance)
         return settings.kernel.starting(pool.X, settings.lengthscale, variance, settings.ard)
+
+    def typical_kernel(self, pool: InMemoryRows, target_variance: float) -> Kernel:
+        """What a kernel is expected to be, from the spread of features and targets alone."""
+        variance = max(1e-3, target_variance)
+        return self.settings.kernel.starting(pool.X, None, variance, self.settings.ard)
 
 
 def basis_of(state: AnyState) -> tuple[Basis, AnyState]:

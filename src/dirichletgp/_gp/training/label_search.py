@@ -24,6 +24,7 @@ from ..core.arrays import Array, Integers
 from ..core.linalg import solve_rows, solve_rows_transposed
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import (
+    Basis,
     LabelTransform,
     class_factor,
     leverage,
@@ -32,6 +33,8 @@ from ..core.regressions import (
 )
 from ..core.statistics import ClassStatistics
 from ..core.threads import Workers, row_slices
+from ..rows.in_memory import InMemoryRows
+from .progress import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
@@ -41,7 +44,9 @@ _ACTIVE_CLASSES = 4
 _NOISE_RANGE = (1e-3, 30.0)
 _SEPARATION_RANGE = (0.5, 60.0)
 _EVALUATIONS = 20
-_FEW_ROWS = 1_000
+_BLOCK_ROWS = 512
+# Few rows, and few classes of them, deserve (and can afford) the exact probabilities.
+_FEW_ROWS, _FEW_PROBABILITIES = 1_000, 3_000
 _LEAST_DOUBT = 1e-12
 # Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in,
 # noise_out): the search starts around there.
@@ -85,6 +90,22 @@ class _Predicted:
     variance: Array
 
 
+def rows_that_score(
+    pool: InMemoryRows, basis: Basis, n_classes: int, resources: Resources, leave_out: bool = True
+) -> ScoringRows:
+    """A sample of a pool of training rows, in a basis."""
+    sample = pool.take(pool.stratified_sample(scoring_rows(n_classes), resources.rng))
+    places = row_slices(len(sample), _BLOCK_ROWS)
+    vectors = resources.workers.map(lambda rows: basis.vectors(sample.X[rows]), places)
+    return ScoringRows(
+        np.concatenate(list(vectors)),
+        sample.codes,
+        np.ones(len(sample)) if sample.weights is None else sample.weights,
+        float(pool.class_weights.sum()),
+        leave_out,
+    )
+
+
 class LabelSearch:
     """Scores label transforms by the mean negative log-likelihood of left-out (or training) rows.
 
@@ -113,8 +134,8 @@ class LabelSearch:
         self.rows = rows
         self.workers = workers
         self._mistakes = 1.0 / (rows.n_rows + 2.0) if rows.leave_out else 0.0
-        # Few rows deserve (and can afford) the exact probabilities.
-        self._coarse = len(rows.codes) > _FEW_ROWS
+        n = len(rows.codes)
+        self._coarse = n > _FEW_ROWS or n * len(prior) > _FEW_PROBABILITIES
         self._inside = rows.codes[:, None] == np.arange(len(prior))
         explained = np.square(rows.vectors).sum(axis=1)
         self._unexplained = np.maximum(kernel_variance - explained, 0.0)
@@ -127,10 +148,9 @@ class LabelSearch:
         """Mean negative log-likelihood under a transform."""
         return self._loss(self._predicted(transform), transform.separation)
 
-    def best_alpha(self) -> float:
-        """The Dirichlet transform with the smallest loss, among a few values of alpha_epsilon."""
-        losses = {alpha: self.score(LabelTransform.dirichlet(alpha)) for alpha in ALPHAS}
-        return min(losses, key=losses.__getitem__)
+    def best_alpha(self) -> tuple[float, float]:
+        """The smallest loss of a Dirichlet transform, and the alpha_epsilon that has it."""
+        return min((self.score(LabelTransform.dirichlet(alpha)), alpha) for alpha in ALPHAS)
 
     def best_transform(self, start: LabelTransform) -> LabelTransform:
         """The three constants with the smallest loss: Nelder-Mead over the noises from `start`."""

@@ -1,20 +1,23 @@
 """The schedule: from labelled rows to a fitted model.
 
-1. Kernel, few points: L-BFGS on the bound with few inducing points and a sample of the rows;
-   alpha_epsilon is chosen by leave-one-out along the way.
-2. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted
+1. Kernel, few points: L-BFGS on the bound and what is believed of the kernel beforehand, with few
+   inducing points and a sample of the rows, as if labels were noisy (alpha_epsilon 0.3).
+2. alpha_epsilon by leave-one-out; where another is better, the kernel follows, and is kept if
+   left-out rows gain.
+3. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted
    by how badly the first model predicts each row when it is left out. Points are worth most where
    the classes meet.
-3. Kernel, all points: a few more steps of L-BFGS, because lengthscales found with few points are
+4. Kernel, all points: a few more steps of L-BFGS, because lengthscales found with few points are
    too smooth for many.
-4. Statistics: one pass over all rows.
-5. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
+5. Statistics: one pass over all rows.
+6. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
 
-Small problems (no more rows than points) go the same way with the rows themselves as points: the
-exact model.
+With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). Where
+there are no more rows than points, the rows themselves are the points: the exact model.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -27,16 +30,27 @@ from ..core.statistics import ClassStatistics
 from ..core.threads import row_slices
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
+from . import few_rows
 from .fitted import Model
-from .inducing_points import PointPlacer
-from .kernel_search import BoundObjective, KernelTraining, State, basis_of, warn_of_jitter
-from .label_search import LabelSearch, ScoringRows, scoring_rows
+from .inducing_points import FEW_POINTS, PointPlacer
+from .kernel_search import (
+    BoundObjective,
+    KernelTraining,
+    State,
+    WithBelief,
+    basis_of,
+    warn_of_jitter,
+)
+from .label_search import LabelSearch, rows_that_score
 from .progress import Progress, Resources, Stage
 from .settings import DirichletSettings
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
 _SURPRISE_FLOOR = 0.05
-_FIRST_ALPHA = 0.01
+# The kernel is learned as if labels were noisy: where they are not, little is lost; where they are
+# and the noise is too small, lengthscales become so short that every row explains itself, and
+# nothing later gets them out of it.
+_FIRST_ALPHA = 0.3
 _BLOCK_ROWS = 512
 
 
@@ -118,18 +132,32 @@ class Trainer:
         self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
+        self._rows_are_few = few_rows.are_few(rows.sample)
 
-    def run(self, record: TrainingRecord | None = None, start: Kernel | None = None) -> Trained:
+    def run(
+        self,
+        record: TrainingRecord | None = None,
+        start: Kernel | None = None,
+        settled: bool = True,
+    ) -> Trained:
         """All stages, or those that are left to do after a record of the first ones.
 
-        The search for the kernel begins at `start`, or where the settings say.
+        The search for the kernel begins at `start`, or where the settings say. Rows that are not
+        `settled`, the first of a stream, do not decide for a plainer model.
         """
         state = None if record is None else record.trained(self.resources.rng)
         if state is None:
             state = self._learn(start)
             if record is not None:
                 record.keep_trained(state, self.resources.rng)
-        return self._finish(state, _Watcher(self.resources.progress, record))
+        model = self._finish(state, _Watcher(self.resources.progress, record))
+        if self._rows_are_few and self.settings.max_iter > 0 and settled:
+            model = self._compared(model, state)
+        if model.solved is None:
+            solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
+            model = replace(model, solved=solved)
+        warn_of_jitter(state.jitter)
+        return Trained(model, state.n_iter)
 
     def _learn(self, start: Kernel | None) -> DirichletState:
         """Kernel and points, from samples of the rows."""
@@ -137,51 +165,86 @@ class Trainer:
         state = self._start(start)
         if max_iter > 0:
             state = self._searched(state, max_iter)
-        state = self._choose_alpha(state)
+        if self._alpha_is_open:
+            state = self._choose_alpha(state)
         if len(state.points) < self.placer.n_points:
             importance = self._importance(state)
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
-            if max_iter > 0:
+            if max_iter > 0 and not self._rows_are_few:
                 state = self._searched(state, max(1, max_iter // 10))
         return state
 
     def _searched(self, state: DirichletState, max_iter: int) -> DirichletState:
-        def objective(sample: InMemoryRows, state: DirichletState) -> BoundObjective:
-            wanted = self.settings.n_subsample or 0
-            rows = self.rows.everything.bound_rows(sample, wanted)
-            workers = self.resources.workers
-            return BoundObjective(rows, state.transform, self.rows.prior, state.jitter, workers)
+        return self.training.run(state, self._objective, max_iter).state
 
-        return self.training.run(state, objective, max_iter).state
+    def _objective(self, sample: InMemoryRows, state: DirichletState) -> WithBelief:
+        """The collapsed bound, and what is believed of the kernel."""
+        rows = self.rows.everything.bound_rows(sample, self.settings.n_subsample or 0)
+        prior, workers = self.rows.prior, self.resources.workers
+        bound = BoundObjective(rows, state.transform, prior, state.jitter, workers)
+        return WithBelief(bound, self._typical_kernel(state.transform), len(prior))
+
+    def _typical_kernel(self, transform: LabelTransform) -> Kernel:
+        """What a kernel is expected to be, from the spread of features and targets."""
+        variance = self._target_variance(transform)
+        return self.training.typical_kernel(self.placer.pool, variance)
+
+    def _target_variance(self, transform: LabelTransform) -> float:
+        """Variance of the targets of a label transform, averaged over the classes."""
+        prior = self.rows.prior
+        return float(transform.separation**2 * np.mean(prior * (1.0 - prior)))
 
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
         alpha = alpha if isinstance(alpha, float) else _FIRST_ALPHA
         if kernel is None:
-            spread = LabelTransform.dirichlet(alpha).separation ** 2
-            prior = self.rows.prior
-            target_variance = spread * float(np.mean(prior * (1.0 - prior)))
+            target_variance = self._target_variance(LabelTransform.dirichlet(alpha))
             kernel = self.training.start_kernel(self.placer.pool, target_variance)
-        return DirichletState(kernel, self.placer.first_points(kernel), alpha_epsilon=alpha)
+        points = self.placer.first_points(
+            kernel, few_rows.POINTS if self._rows_are_few else FEW_POINTS
+        )
+        return DirichletState(kernel, points, alpha_epsilon=alpha)
 
     @property
     def _leave_out(self) -> bool:
         """Whether left-out rows choose alpha_epsilon; the paper's rule does not leave them out."""
         return self.settings.alpha_epsilon != "training"
 
-    def _choose_alpha(self, state: DirichletState) -> DirichletState:
-        """alpha_epsilon by the likelihood of rows; the kernel follows if it changed."""
+    @property
+    def _alpha_is_open(self) -> bool:
+        """Whether left-out rows decide about alpha_epsilon.
+
+        Few rows cannot; only the label transform, three constants, follows them.
+        """
         if not isinstance(self.settings.alpha_epsilon, str):
+            return False
+        return not self._rows_are_few or self.settings.label_transform == "dirichlet"
+
+    def _choose_alpha(self, state: DirichletState) -> DirichletState:
+        """alpha_epsilon by the likelihood of rows; the kernel follows if that pays."""
+        loss, alpha = self._best_alpha(state)
+        if alpha == state.alpha_epsilon:
             return state
+        # In units of the targets the kernel stays what it is.
+        after = self._target_variance(LabelTransform.dirichlet(alpha))
+        stretch = after / self._target_variance(state.transform)
+        kernel = state.kernel
+        kernel = kernel.with_parameters(kernel.parameters, stretch * kernel.variance)
+        changed = replace(state, kernel=kernel, alpha_epsilon=alpha)
+        if self.settings.max_iter == 0:
+            return changed
+        followed = self._searched(changed, max(1, self.settings.max_iter // 4))
+        new_loss, _ = self._best_alpha(followed)
+        return followed if new_loss < loss else replace(state, n_iter=followed.n_iter)
+
+    def _best_alpha(self, state: DirichletState) -> tuple[float, float]:
+        """The smallest loss of rows of the pool under a kernel, and its alpha_epsilon."""
         with self.resources.progress.stage(Stage.ALPHA):
             basis, state = basis_of(state)
             statistics = self.placer.pool.class_statistics(basis, self.resources.workers)
-            alpha = self._label_search(basis, statistics, self._leave_out).best_alpha()
+            loss, alpha = self._label_search(basis, statistics, self._leave_out).best_alpha()
             self.resources.progress.note(f"{alpha:g}")
-        changed = replace(state, alpha_epsilon=alpha)
-        if alpha == state.alpha_epsilon or self.settings.max_iter == 0:
-            return changed
-        return self._searched(changed, max(1, self.settings.max_iter // 4))
+        return loss, alpha
 
     def _importance(self, state: DirichletState) -> Array | None:
         """How much each row of the pool matters for the place of the points, of shape (n,)."""
@@ -207,7 +270,7 @@ class Trainer:
         parts = workers.map(of_rows, row_slices(len(pool), _BLOCK_ROWS))
         return np.maximum(np.concatenate(list(parts)), 0.0)
 
-    def _finish(self, state: DirichletState, watcher: _Watcher) -> Trained:
+    def _finish(self, state: DirichletState, watcher: _Watcher) -> Model:
         """The pass over all rows, and the label transform."""
         progress = self.resources.progress
         basis, state = basis_of(state)
@@ -217,7 +280,7 @@ class Trainer:
         alpha, transform = self._labels(state, basis, statistics)
         with progress.stage(Stage.POSTERIOR):
             posterior = self._posterior(statistics, state.kernel.variance, transform)
-            model = Model(
+            return Model(
                 basis=basis,
                 jitter=state.jitter,
                 statistics=statistics,
@@ -226,8 +289,6 @@ class Trainer:
                 alpha_epsilon=alpha,
                 solved=posterior,
             )
-        warn_of_jitter(state.jitter)
-        return Trained(model, state.n_iter)
 
     def _labels(
         self, state: DirichletState, basis: Basis, statistics: ClassStatistics
@@ -236,7 +297,10 @@ class Trainer:
         progress = self.resources.progress
         if self.settings.label_transform == "learned":
             with progress.stage(Stage.LABELS):
-                search = self._label_search(basis, statistics, leave_out=True)
+                if self._rows_are_few:
+                    search = self._few_rows.label_search(basis, statistics)
+                else:
+                    search = self._label_search(basis, statistics, leave_out=True)
                 found = search.best_transform(state.transform)
                 progress.note(
                     f"separation {found.separation:.3g}, "
@@ -246,7 +310,8 @@ class Trainer:
         alpha = state.alpha_epsilon
         if isinstance(self.settings.alpha_epsilon, str):
             with progress.stage(Stage.ALPHA):
-                alpha = self._label_search(basis, statistics, self._leave_out).best_alpha()
+                search = self._label_search(basis, statistics, self._leave_out)
+                _, alpha = search.best_alpha()
                 progress.note(f"{alpha:g}")
         return alpha, LabelTransform.dirichlet(alpha)
 
@@ -254,20 +319,31 @@ class Trainer:
         self, basis: Basis, statistics: ClassStatistics, leave_out: bool
     ) -> LabelSearch:
         """A search for the label transform, scored on a sample of the pool."""
+        prior = self.rows.prior
         pool = self.placer.pool
+        rows = rows_that_score(pool, basis, len(prior), self.resources, leave_out)
         workers = self.resources.workers
-        size = scoring_rows(len(self.rows.prior))
-        sample = pool.take(pool.stratified_sample(size, self.resources.rng))
-        places = row_slices(len(sample), _BLOCK_ROWS)
-        vectors = workers.map(lambda rows: basis.vectors(sample.X[rows]), places)
-        rows = ScoringRows(
-            np.concatenate(list(vectors)),
-            sample.codes,
-            np.ones(len(sample)) if sample.weights is None else sample.weights,
-            float(pool.class_weights.sum()),
-            leave_out,
-        )
-        return LabelSearch(statistics, basis.kernel.variance, self.rows.prior, rows, workers)
+        return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
+
+    @cached_property
+    def _few_rows(self) -> few_rows.FewRows:
+        typical = self._typical_kernel(LabelTransform.dirichlet(_FIRST_ALPHA))
+        return few_rows.FewRows(self.placer, self.training, self.rows.prior, typical)
+
+    def _compared(self, model: Model, state: DirichletState) -> Model:
+        """The model with honest left-out predictions, or a plainer one that has better ones."""
+        left_out = self._few_rows.left_out(state, self._objective, model.transform)
+        model = replace(model, left_out=left_out)
+        return self._few_rows.best(model) if self._may_be_plainer else model
+
+    @property
+    def _may_be_plainer(self) -> bool:
+        """Whether nothing that a plainer model would set aside was asked for."""
+        settings = self.settings
+        own_kernel = settings.lengthscale is None and settings.variance is None
+        own_labels = settings.label_transform == "learned"
+        own_labels = own_labels and isinstance(settings.alpha_epsilon, str)
+        return own_kernel and own_labels and isinstance(settings.inducing, str)
 
     def _posterior(
         self, statistics: ClassStatistics, variance: float, transform: LabelTransform

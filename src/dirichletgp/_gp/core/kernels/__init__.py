@@ -7,10 +7,10 @@ here, so a new kernel is a new file, and an unknown name raises wherever it is a
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .kernel import KERNELS, Kernel, KernelGradient, register
+from .kernel import KERNELS, Kernel, KernelBelief, KernelGradient, register
 from .stationary import Stationary
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["KERNELS", "Kernel", "KernelGradient", "Stationary", "register"]
+__all__ = ["KERNELS", "Kernel", "KernelBelief", "KernelGradient", "Stationary", "register"]

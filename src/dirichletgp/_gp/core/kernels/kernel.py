@@ -35,6 +35,14 @@ class KernelGradient(NamedTuple):
     points: Array
 
 
+class KernelBelief(NamedTuple):
+    """Log density of a kernel before rows are seen, and its derivatives."""
+
+    value: float
+    parameters: Array
+    log_variance: float
+
+
 class Kernel(ABC):
     """A kernel k(x, z) = variance * shape(x, z) with shape(x, x) = 1, and its parameters.
 
@@ -84,6 +92,21 @@ class Kernel(ABC):
     @abstractmethod
     def with_parameters(self, parameters: Array, variance: float) -> Self:
         """The same kernel with other parameters."""
+
+    @abstractmethod
+    def belief(self, typical: Self) -> KernelBelief:
+        """How plausible the parameters are before any row was seen, next to those of `typical`.
+
+        With few rows, a parameter per feature is more freedom than the rows can pay for.
+        """
+
+    @abstractmethod
+    def pulled_together(self) -> Self:
+        """The same kernel with all features alike."""
+
+    @abstractmethod
+    def stretched(self, factor: float, variance: float) -> Self:
+        """The same kernel, `factor` times as long."""
 
     @property
     @abstractmethod

@@ -1,0 +1,174 @@
+"""Few rows: the model has to beat plainer ones on rows that its kernel did not see.
+
+With few rows leave-one-out cannot be trusted with the kernel, which has seen the row. So rows are
+left out once more under kernels of folds (`left_out.py`). By these predictions the learned model
+competes with one that is all but linear and with the class frequencies, and gives way to them where
+they are better. They have no kernel to learn, so their own leave-one-out is honest.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from ..core.arrays import Array
+from ..core.kernels import Kernel
+from ..core.regressions import Basis, LabelTransform, Posterior
+from ..core.statistics import ClassStatistics
+from ..rows.in_memory import InMemoryRows
+from .fitted import Model
+from .inducing_points import PointPlacer
+from .kernel_search import KernelSearch, KernelTraining, Objective, State, basis_of
+from .label_search import LabelSearch, rows_that_score
+from .left_out import LeftOut, cross_fitted
+from .progress import Progress, Stage, warn_caller
+
+AnyState = TypeVar("AnyState", bound=State)
+
+# Up to so many rows, and so many probabilities of them, all of this is affordable and needed.
+_FEW_ROWS, _FEW_PROBABILITIES = 1_500, 30_000
+# Points that kernels are learned and models compared with, even if the final model is exact.
+POINTS = 256
+# Kernels of folds start with all features alike: which of them matter they find out themselves.
+_FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-5
+# Lengthscale of an all but linear model, in typical ones, and variance of an all but constant one.
+_FAR, _NOTHING = 10.0, 1e-8
+# Left-out loss (of all rows together, in nats) that a model must gain to be chosen: the three
+# constants of a label transform fit that much of pure noise, and between equals the learned kernel
+# has proved safer.
+_HANDICAPS = {"learned": 1.0, "linear": 2.0, "constant": 0.0}
+
+
+def are_few(rows: InMemoryRows) -> bool:
+    """Whether rows are so few that the kernel has to be learned with care, and can be."""
+    return len(rows) <= _FEW_ROWS and len(rows) * rows.n_classes <= _FEW_PROBABILITIES
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """Models of few rows, which are all in the pool of the placer.
+
+    Attributes
+    ----------
+    placer : PointPlacer
+    training : KernelTraining
+    prior : ndarray of shape (C,)
+    typical : Kernel
+        What a kernel is expected to be.
+    """
+
+    placer: PointPlacer
+    training: KernelTraining
+    prior: Array
+    typical: Kernel
+
+    @property
+    def _pool(self) -> InMemoryRows:
+        return self.placer.pool
+
+    @cached_property
+    def points(self) -> Array:
+        """Points of kernels that are learned for comparison only."""
+        return self.placer.points_for_comparison(self.typical, POINTS)
+
+    def label_search(self, basis: Basis, statistics: ClassStatistics) -> LabelSearch:
+        """A search for the label transform of a model; few points do, where rows are few."""
+        if len(basis.points) > len(self.points):
+            basis, _ = basis_of(State(basis.kernel, self.points))
+            statistics = self._statistics(basis)
+        resources = self.training.resources
+        rows = rows_that_score(self._pool, basis, len(self.prior), resources)
+        s2 = basis.kernel.variance
+        return LabelSearch(statistics, s2, self.prior, rows, resources.workers)
+
+    def left_out(
+        self,
+        state: AnyState,
+        objective: Callable[[InMemoryRows, AnyState], Objective],
+        transform: LabelTransform,
+    ) -> LeftOut:
+        """Predictions of all rows without them, with kernels that did not see them either."""
+        start = replace(state, kernel=state.kernel.pulled_together(), points=self.points)
+
+        def learn(rows: InMemoryRows) -> Basis:
+            search = KernelSearch(objective(rows, start), start, False, Progress(0))
+            return basis_of(search.run(_FOLD_ITERATIONS, _FOLD_TOLERANCE))[0]
+
+        workers, _, progress = self.training.resources
+        with progress.stage(Stage.LEFT_OUT, "left-out predictions, cross-fitted"):
+            return cross_fitted(self._pool, learn, transform, self.prior, workers)
+
+    def best(self, learned: Model) -> Model:
+        """The model, or a plainer one that predicts rows left out better."""
+        progress = self.training.resources.progress
+        with progress.stage(Stage.LEFT_OUT, "plainer models"):
+            models = {
+                "learned": learned,
+                "linear": self._linear(learned),
+                "constant": self._constant(learned),
+            }
+            losses = {name: self._loss(model) for name, model in models.items()}
+            progress.note(", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()))
+        n = float(self._pool.class_weights.sum())
+        best = min(losses, key=lambda name: losses[name] + _HANDICAPS[name] / n)
+        if best == "constant":
+            _warn_of_frequencies(losses["learned"], losses["constant"])
+        return models[best]
+
+    def _loss(self, model: Model) -> float:
+        assert model.left_out is not None
+        return model.left_out.loss(self._pool)
+
+    def _linear(self, learned: Model) -> Model:
+        """A kernel so long that its functions are linear over the rows; nothing is learned of it."""
+        workers = self.training.resources.workers
+        kernel = self.typical.stretched(_FAR, _FAR**2 * self.typical.variance)
+        basis, state = basis_of(State(kernel, self.points))
+        statistics = self._statistics(basis)
+        start = LabelTransform.dirichlet(learned.alpha_epsilon)
+        transform = self.label_search(basis, statistics).best_transform(start)
+        posterior = Posterior.from_statistics(
+            statistics, kernel.variance, transform, self.prior, workers
+        )
+        pool = self._pool
+        vectors = basis.vectors(pool.X)
+        latents = posterior.latent_without_row(vectors, pool.codes, pool.weights)
+        return replace(
+            learned,
+            basis=basis,
+            jitter=state.jitter,
+            statistics=statistics,
+            transform=transform,
+            left_out=LeftOut.of(pool, *latents),
+            solved=posterior,
+        )
+
+    def _constant(self, learned: Model) -> Model:
+        """A model that says the prior everywhere: its kernel has next to no variance."""
+        kernel = learned.kernel.with_parameters(learned.kernel.parameters, _NOTHING)
+        basis, state = basis_of(State(kernel, self.points, jitter=learned.jitter))
+        n = len(self._pool)
+        offsets = np.tile(learned.transform.offsets(self.prior), (n, 1))
+        return replace(
+            learned,
+            basis=basis,
+            jitter=state.jitter,
+            statistics=self._statistics(basis),
+            left_out=LeftOut.of(self._pool, offsets, np.full(offsets.shape, _NOTHING)),
+            solved=None,
+        )
+
+    def _statistics(self, basis: Basis) -> ClassStatistics:
+        return self._pool.class_statistics(basis, self.training.resources.workers)
+
+
+def _warn_of_frequencies(loss: float, of_frequencies: float) -> None:
+    """Say that the features did not help."""
+    warn_caller(
+        f"Rows left out of training are predicted no better (MNLL {loss:.4f}) than by the class "
+        f"frequencies ({of_frequencies:.4f}): the model predicts the frequencies. The features may "
+        "say nothing about the labels, or more rows are needed.",
+        RuntimeWarning,
+    )

@@ -122,7 +122,7 @@ class FewRows:
         return model.left_out.loss(self._pool)
 
     def _linear(self, learned: Model) -> Model:
-        """A kernel so long that its functions are linear over the rows; nothing is learned of it."""
+        """A kernel so long that its functions are linear over the rows; it is not learned."""
         workers = self.training.resources.workers
         kernel = self.typical.stretched(_FAR, _FAR**2 * self.typical.variance)
         basis, state = basis_of(State(kernel, self.points))

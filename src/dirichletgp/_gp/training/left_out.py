@@ -1,9 +1,10 @@
 """Left-out predictions whose kernel did not see the row either.
 
-Closed-form leave-one-out takes a row out of the posterior, but the kernel was learned from all rows:
-with few of them that row still speaks through the lengthscales. So the rows are dealt into folds,
-the kernel is learned again without each fold, and the rows of the fold are left out one by one under
-that kernel. What comes out is kept row by row, found again by a fingerprint of row and class.
+Closed-form leave-one-out takes a row out of the posterior, but the kernel was learned from all
+rows: with few of them that row still speaks through the lengthscales. So the rows are dealt into
+folds, the kernel is learned again without each fold, and the rows of the fold are left out one by
+one under that kernel. What comes out is kept row by row, found again by a fingerprint of row and
+class.
 """
 
 import hashlib

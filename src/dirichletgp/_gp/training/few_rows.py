@@ -33,6 +33,8 @@ _FEW_ROWS, _FEW_PROBABILITIES = 1_500, 30_000
 POINTS = 256
 # Kernels of folds start with all features alike: which of them matter they find out themselves.
 _FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-5
+# Evaluations of the label search of a plainer model, which usually loses.
+_EVALUATIONS = 10
 # Lengthscale of an all but linear model, in typical ones, and variance of an all but constant one.
 _FAR, _NOTHING = 10.0, 1e-8
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: the three
@@ -128,7 +130,8 @@ class FewRows:
         basis, state = basis_of(State(kernel, self.points))
         statistics = self._statistics(basis)
         start = LabelTransform.dirichlet(learned.alpha_epsilon)
-        transform = self.label_search(basis, statistics).best_transform(start)
+        search = self.label_search(basis, statistics)
+        transform = search.best_transform(start, _EVALUATIONS)
         posterior = Posterior.from_statistics(
             statistics, kernel.variance, transform, self.prior, workers
         )

@@ -152,7 +152,9 @@ class LabelSearch:
         """The smallest loss of a Dirichlet transform, and the alpha_epsilon that has it."""
         return min((self.score(LabelTransform.dirichlet(alpha)), alpha) for alpha in ALPHAS)
 
-    def best_transform(self, start: LabelTransform) -> LabelTransform:
+    def best_transform(
+        self, start: LabelTransform, evaluations: int = _EVALUATIONS
+    ) -> LabelTransform:
         """The three constants with the smallest loss: Nelder-Mead over the noises from `start`."""
         self._keep_active_classes(start)
         best = start
@@ -171,7 +173,7 @@ class LabelSearch:
 
         origin = np.clip(np.log([start.noise_in, start.noise_out]), low, high)
         simplex = np.clip(origin + _USUAL_STEPS, low, high)
-        options = {"maxfev": _EVALUATIONS, "initial_simplex": simplex, "xatol": 0.25, "fatol": 2e-4}
+        options = {"maxfev": evaluations, "initial_simplex": simplex, "xatol": 0.25, "fatol": 2e-4}
         minimize(loss, origin, method="Nelder-Mead", options=options)
         return best
 

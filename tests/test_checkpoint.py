@@ -16,7 +16,7 @@ from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.rows import chunks
 from dirichletgp.persistence import checkpoint as checkpoints
-from dirichletgp.persistence.archive import ModelFileError, read_archive
+from dirichletgp.persistence.archive import ModelFileError, read_archive, write_archive
 
 SCRIPT = """
 import sys
@@ -159,6 +159,23 @@ def test_a_checkpoint_of_another_fit_is_refused(data, tmp_path, monkeypatch):
     assert path.exists()
     quick(n_jobs=1, verbose=0).fit(X, y, checkpoint=path)
     assert not path.exists()
+
+
+def test_a_checkpoint_with_a_kernel_that_is_not_known_is_refused(data, tmp_path, monkeypatch):
+    path = tmp_path / "fit.ckpt"
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chunks.ChunkedRows, "class_statistics", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            quick().fit(*data, checkpoint=path)
+    archive = read_archive(path, "checkpoint")
+    archive.content["state"]["family"] = "linear"
+    write_archive(path, "checkpoint", archive)
+    with pytest.raises(ValueError, match="kernel='linear' is not known"):
+        quick().fit(*data, checkpoint=path)
 
 
 def test_parameters_are_told_apart_by_all_their_numbers_and_not_by_their_place_in_memory():

@@ -16,7 +16,7 @@ FEW = {"n_inducing": 20, "max_iter": 5}
 
 @parametrize_with_checks(
     [
-        DirichletGPClassifier(n_inducing=20, max_iter=5),
+        DirichletGPClassifier(alpha_epsilon=0.05, **FEW),
         DirichletGPClassifier(
             label_transform="dirichlet", scaler="standard", kernel="matern32", ard=False, **FEW
         ),

@@ -203,7 +203,7 @@ def test_the_same_seed_gives_the_same_model_whatever_the_threads(moons):
 @pytest.mark.parametrize("which", ["fitted", "fitted_many"])
 def test_predictions_agree_with_each_other(which, request, many_classes, moons):
     classifier = request.getfixturevalue(which)
-    X = (many_classes if which == "fitted_many" else moons)[0][:200]
+    X = (many_classes if which == "fitted_many" else moons)[0][:100]
     probabilities = classifier.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(np.exp(classifier.predict_log_proba(X)), probabilities, atol=1e-9)

@@ -26,7 +26,7 @@ FEW = {"n_inducing": 20, "max_iter": 5}
         GPRegressionClassifier(**FEW),
         GPRegressionClassifier(calibration="platt", **FEW),
         NystromRidgeClassifier(n_inducing=20),
-        VariationalGPClassifier(n_inducing=20, tol=1e-3),
+        VariationalGPClassifier(n_inducing=10, tol=1e-2),
         NormalScores(),
     ]
 )

@@ -152,7 +152,6 @@ def test_the_kernel_can_be_learned_from_all_rows_where_they_are(data, in_memory,
         assert_same(found, expected, X, 1e-5)
 
 
-@pytest.mark.xfail(reason="fit writes the checkpoint before the rows can refuse it")
 def test_a_checkpoint_that_is_refused_leaves_no_file_behind(data, tmp_path):
     with pytest.raises(ValueError, match="checkpoint is for rows read here"):
         quick().fit(*collections(*data), checkpoint=tmp_path / "fit.ckpt")

@@ -23,7 +23,7 @@ FLOORS = [
     [
         (
             "_gp/core",
-            "kernels, statistics, bound, regressions, probabilities, linear algebra, threads",
+            "kernels, statistics, bound, regressions, probabilities, algebra, threads",
         )
     ],
 ]

@@ -35,8 +35,9 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
+# A file of tests at a time on every core; ARGS="-n 0 ..." runs them in one process.
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

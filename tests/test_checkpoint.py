@@ -16,7 +16,7 @@ from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.rows import chunks
 from dirichletgp.persistence import checkpoint as checkpoints
-from dirichletgp.persistence.archive import ModelFileError, read_archive
+from dirichletgp.persistence.archive import ModelFileError, read_archive, write_archive
 
 SCRIPT = """
 import sys
@@ -31,7 +31,9 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(30_000, 5))
 y = (X[:, 0] * X[:, 1] + rng.normal(size=30_000) > 0).astype(int)
 print("go", flush=True)
-classifier = DirichletGPClassifier(n_inducing=60, max_iter=4, n_subsample=1_000, random_state=0)
+classifier = DirichletGPClassifier(
+    n_inducing=60, max_iter=4, n_subsample=1_000, alpha_epsilon=0.05, random_state=0
+)
 classifier.fit(X, y, checkpoint=sys.argv[1])
 classifier.save(sys.argv[2])
 """
@@ -57,25 +59,24 @@ def quick(**parameters):
 
 
 def run(checkpoint, model, seconds=None):
-    """A fit in a process of its own; whether it was killed after so many seconds."""
+    """A fit in a process of its own: whether it was killed after so many seconds, and how long."""
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT, checkpoint, model], stdout=subprocess.PIPE
     ) as process:
         process.stdout.readline()
+        begin = time.monotonic()
         try:
             assert process.wait(timeout=seconds) == 0
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
-            return True
-    return False
+            return True, seconds
+    return False, time.monotonic() - begin
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 def test_killing_at_random_moments_changes_nothing(tmp_path):
-    begin = time.monotonic()
-    run(tmp_path / "whole.ckpt", tmp_path / "whole.dgp")
-    duration = time.monotonic() - begin
+    _, duration = run(tmp_path / "whole.ckpt", tmp_path / "whole.dgp")
     expected = read_archive(tmp_path / "whole.dgp", "classifier").arrays
     assert not (tmp_path / "whole.ckpt").exists()
     checkpoint = tmp_path / "fit.ckpt"
@@ -84,7 +85,9 @@ def test_killing_at_random_moments_changes_nothing(tmp_path):
     rng = np.random.default_rng(int.from_bytes(os.urandom(4), "little"))
     while kills < 3 or not model.exists():
         model.unlink(missing_ok=True)
-        kills += run(checkpoint, model, None if kills == 3 else rng.uniform(0.05, 0.5) * duration)
+        seconds = None if kills == 3 else rng.uniform(0.05, 0.6) * duration
+        killed, _ = run(checkpoint, model, seconds)
+        kills += killed
         if checkpoint.exists():
             read_archive(checkpoint, "checkpoint")  # whole, whenever the process died
     found = read_archive(model, "classifier").arrays
@@ -159,6 +162,23 @@ def test_a_checkpoint_of_another_fit_is_refused(data, tmp_path, monkeypatch):
     assert path.exists()
     quick(n_jobs=1, verbose=0).fit(X, y, checkpoint=path)
     assert not path.exists()
+
+
+def test_a_checkpoint_with_a_kernel_that_is_not_known_is_refused(data, tmp_path, monkeypatch):
+    path = tmp_path / "fit.ckpt"
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chunks.ChunkedRows, "class_statistics", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            quick().fit(*data, checkpoint=path)
+    archive = read_archive(path, "checkpoint")
+    archive.content["state"]["family"] = "linear"
+    write_archive(path, "checkpoint", archive)
+    with pytest.raises(ValueError, match="kernel='linear' is not known"):
+        quick().fit(*data, checkpoint=path)
 
 
 def test_parameters_are_told_apart_by_all_their_numbers_and_not_by_their_place_in_memory():

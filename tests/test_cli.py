@@ -442,16 +442,16 @@ def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tm
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "report", "info"])
 def test_a_command_reads_the_model_file_once(run, folder, tmp_path, monkeypatch, command):
-    from dirichletgp import persistence
+    from dirichletgp.persistence import model_file
 
     reads = []
-    read_archive = persistence.read_archive
+    read_archive = model_file.read_archive
 
     def counting(path, kind):
         reads.append(path)
         return read_archive(path, kind)
 
-    monkeypatch.setattr(persistence, "read_archive", counting)
+    monkeypatch.setattr(model_file, "read_archive", counting)
     table = () if command == "info" else (folder / "new.csv",)
     output = ("-o", tmp_path / "out.csv") if command in ("predict", "report") else ()
     code, _, err = run(command, folder / "model.dgp", *table, *output)

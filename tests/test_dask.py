@@ -152,7 +152,13 @@ def test_the_kernel_can_be_learned_from_all_rows_where_they_are(data, in_memory,
         assert_same(found, expected, X, 1e-5)
 
 
-def test_errors_say_what_is_wrong(data):
+def test_a_checkpoint_that_is_refused_leaves_no_file_behind(data, tmp_path):
+    with pytest.raises(ValueError, match="checkpoint is for rows read here"):
+        quick().fit(*collections(*data), checkpoint=tmp_path / "fit.ckpt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_say_what_is_wrong(data, tmp_path):
     X, y = data
     rows, labels = collections(X, y)
     with pytest.raises(TypeError, match="y and sample_weight must be Dask collections too"):
@@ -164,7 +170,7 @@ def test_errors_say_what_is_wrong(data):
     with pytest.raises(ValueError, match="one class only"):
         quick().fit(rows, da.zeros_like(labels))
     with pytest.raises(ValueError, match="checkpoint is for rows read here"):
-        quick().fit(rows, labels, checkpoint="fit.ckpt")
+        quick().fit(rows, labels, checkpoint=tmp_path / "fit.ckpt")
 
 
 # Processes

@@ -27,6 +27,10 @@ def small(**settings):
     return DirichletGPClassifier(n_inducing=30, random_state=0, **settings)
 
 
+def quick():
+    return small(label_transform="dirichlet", alpha_epsilon=0.02, max_iter=10)
+
+
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_it_can_be_calibrated_though_it_hardly_needs_it(rows, method):
     X, y, X_test, y_test = rows
@@ -57,12 +61,12 @@ def test_cross_validated_probabilities_tell_what_left_out_ones_tell(rows):
 
 def test_searches_and_stacks_take_it(rows):
     X, y, X_test, y_test = rows
-    pipeline = make_pipeline(StandardScaler(), small())
+    pipeline = make_pipeline(StandardScaler(), quick())
     search = GridSearchCV(
         pipeline, {"dirichletgpclassifier__kernel": ["rbf", "matern52"]}, cv=2
     ).fit(X, y)
     assert search.score(X_test, y_test) > 0.7
-    stack = StackingClassifier([("gp", small()), ("linear", LogisticRegression())], cv=2).fit(X, y)
+    stack = StackingClassifier([("gp", quick()), ("linear", LogisticRegression())], cv=2).fit(X, y)
     assert stack.score(X_test, y_test) > 0.7
 
 
@@ -83,7 +87,7 @@ def test_conformal_sets_of_mapie_cover_what_they_promise(rows):
 def test_skops_keeps_it_with_a_short_list_of_types_to_trust(rows):
     skops = pytest.importorskip("skops.io", reason="skops is not installed")
     X, y, X_test, _ = rows
-    model = make_pipeline(StandardScaler(), small()).fit(X, y)
+    model = make_pipeline(StandardScaler(), quick()).fit(X, y)
     kept = skops.dumps(model)
     needed = skops.get_untrusted_types(data=kept)
     assert all(name.startswith("dirichletgp.") for name in needed)

@@ -4,6 +4,12 @@ import numpy as np
 import pytest
 import referee
 
+from dirichletgp import (
+    DirichletGPClassifier,
+    GPRegressionClassifier,
+    NystromRidgeClassifier,
+    VariationalGPClassifier,
+)
 from dirichletgp._gp.core.kernels import KERNELS
 
 
@@ -46,3 +52,30 @@ def test_pull_back_equals_differences(family):
                 values.append(scalar(*arguments))
             numeric = (values[0] - values[1]) / 2e-5
             assert np.ravel(analytic)[i] == pytest.approx(numeric, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["linear", "RBF", "", None, 3])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DirichletGPClassifier,
+        GPRegressionClassifier,
+        NystromRidgeClassifier,
+        VariationalGPClassifier,
+    ],
+)
+def test_no_kernel_stands_in_for_one_that_is_not_known(estimator, name):
+    X = np.arange(12.0)[:, None]
+    with pytest.raises(ValueError, match=f"kernel={name!r} is not known; pass one of .*'rbf'"):
+        estimator(kernel=name).fit(X, np.arange(12) % 2)
+    with pytest.raises(ValueError, match=f"kernel={name!r} is not known; pass one of .*'rbf'"):
+        KERNELS[name]
+
+
+def test_every_kernel_has_a_name_of_its_own_and_values_of_its_own():
+    X = np.linspace(0.0, 3.0, 7)[:, None]
+    values = [KERNELS[name](np.ones(1), 1.0).values(X, X[:1]).ravel() for name in KERNELS]
+    assert [KERNELS[name].name for name in KERNELS] == list(KERNELS)
+    for i, one in enumerate(values):
+        for other in values[:i]:
+            assert np.abs(one - other)[1:].max() > 1e-3

@@ -359,3 +359,14 @@ def test_arrays_that_do_not_fit_together_are_refused(saved, name, tmp_path):
     write_archive(path, "classifier", Archive(content, arrays))
     with pytest.raises(ModelFileError, match="does not describe a classifier"):
         DirichletGPClassifier.load(path)
+
+
+@pytest.mark.parametrize("family", ["linear", "RBF", "", None, ["rbf"], {}])
+def test_a_kernel_that_is_not_known_is_refused(saved, family, tmp_path):
+    path = tmp_path / "model.dgp"
+    path.write_bytes(saved)
+    content, arrays = read_archive(path, "classifier")
+    content["kernel"]["family"] = family
+    write_archive(path, "classifier", Archive(content, arrays))
+    with pytest.raises(ModelFileError, match="does not describe a classifier"):
+        DirichletGPClassifier.load(path)

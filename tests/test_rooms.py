@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,26 +50,37 @@ PACKAGES = ("_gp", "_gp.core", "_gp.rows", "_gp.training")
 NAMES = {name for _, name in modules()}
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def guarded_lines(path):
+    """Lines of imports under `if TYPE_CHECKING`, which do not run."""
+    return {
+        child.lineno
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for child in node.body
+    }
+
+
 def imports_of(path, name):
     """Modules of the package that a module imports when it runs, relative to the package."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level and not only_for_types(path, node):
+    for node in ast.walk(tree_of(path)):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.level
+            and node.lineno not in guarded_lines(path)
+        ):
             parts = package.split(".") if package else []
             base = ".".join(parts[: len(parts) - node.level + 1])
             target = ".".join(part for part in (base, node.module) if part)
             for alias in node.names:
                 inner = f"{target}.{alias.name}" if target else alias.name
                 yield inner if inner in NAMES else target
-
-
-def only_for_types(path, node):
-    """Whether an import stands under `if TYPE_CHECKING`."""
-    for parent in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        is_guard = isinstance(parent, ast.If) and "TYPE_CHECKING" in ast.unparse(parent.test)
-        if is_guard and any(child.lineno == node.lineno for child in parent.body):
-            return True
-    return False
 
 
 def floor_of(name):
@@ -79,6 +91,7 @@ def floor_of(name):
     raise AssertionError(f"{name} stands on no floor; give it one in this test")
 
 
+@cache
 def edges():
     """Pairs of modules of which the first imports the second; docstrings of packages aside."""
     return [
@@ -111,7 +124,7 @@ def test_inside_the_core_statistics_come_before_the_bound():
 def test_no_module_imports_what_is_private_to_another():
     wrong = []
     for path, name in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.level:
                 names = {alias.name for alias in node.names} - {"_gp", "__version__"}
                 wrong += [f"{name} imports {each}" for each in names if each.startswith("_")]

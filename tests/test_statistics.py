@@ -6,7 +6,12 @@ import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dirichletgp._gp.core.statistics import BoundStatistics, ClassStatistics
+from dirichletgp._gp.core.statistics import (
+    BoundStatistics,
+    ClassStatistics,
+    add_block,
+    weighted_by_roots,
+)
 from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 
@@ -72,6 +77,41 @@ def test_small_classes_kept_as_rows_hold_the_same_sums(workers):
     for k in (1, 2):
         np.testing.assert_allclose(rows.rows[k].T @ rows.rows[k], whole.grams[k], rtol=1e-12)
     np.testing.assert_allclose(rows.sums, whole.sums, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_statistics_do_not_change_the_vectors_they_are_given(weighted, workers):
+    p = referee.problem(3, n=N_ROWS, n_points=40, weighted=weighted)
+    vectors = p.kernel.values(p.X, p.Z)
+    before = vectors.copy()
+    add_block(vectors, p.given_weights, np.zeros(40))
+    weighted_by_roots(vectors, p.given_weights)
+    np.testing.assert_array_equal(vectors, before)
+
+    places = {row.tobytes(): i for i, row in enumerate(p.X)}
+
+    def kept(rows):
+        """Views of `vectors` for single rows; what a pass writes into them would be seen."""
+        return vectors[places[rows[0].tobytes()]][None]
+
+    total = ClassStatistics.empty(3, 40)
+    for i in range(N_ROWS):
+        weights = None if p.given_weights is None else p.given_weights[i : i + 1]
+        total.add_rows(InMemoryRows(p.X[i : i + 1], p.codes[i : i + 1], weights, 3), kept, workers)
+    np.testing.assert_array_equal(vectors, before)
+    assert_same(total, statistics_of(p, np.arange(N_ROWS), workers))
+
+
+def test_weighted_rows_of_small_classes_are_kept_without_help_from_a_callee(workers):
+    """The kept rows are sqrt(w) k, and their sum is still that of w k."""
+    p = referee.problem(3, n=30, n_points=40, weighted=True)
+    found = BoundStatistics.of_rows(referee.rows_of(p), p.kernel, p.Z, workers)
+    K = referee.kernel_matrix(p.kernel, p.X, p.Z)
+    for k in range(3):
+        inside = p.codes == k
+        roots = np.sqrt(p.weights[inside])[:, None]
+        np.testing.assert_allclose(found.rows[k], roots * K[inside], rtol=1e-12)
+        np.testing.assert_allclose(found.sums[k], p.weights[inside] @ K[inside], rtol=1e-12)
 
 
 def test_a_stratified_sample_holds_every_class():

@@ -119,7 +119,7 @@ def test_a_data_loader_is_an_iterable_of_blocks(data):
     )
 
 
-def test_errors_say_what_is_wrong(data):
+def test_errors_say_what_is_wrong(data, tmp_path):
     X, y = data
     classifier = quick().fit(X, y)
     with pytest.raises(ValueError, match=r"shape \(800, 2\); pass a tensor of shape \(n, 4\)"):
@@ -127,6 +127,6 @@ def test_errors_say_what_is_wrong(data):
     with pytest.raises(ValueError, match="NaN or infinity"):
         classifier.predict_proba(torch.full((2, 4), torch.nan))
     with pytest.raises(ValueError, match="leave it out with tensors"):
-        quick().fit(torch.from_numpy(X), y, checkpoint="fit.ckpt")
+        quick().fit(torch.from_numpy(X), y, checkpoint=tmp_path / "fit.ckpt")
     with pytest.raises(ValueError, match="requires y"):
         quick().fit(torch.from_numpy(X))

@@ -1,6 +1,6 @@
 """Draw the rooms of the package, from the ground up: docs/images/rooms.svg.
 
-    python tools/draw_rooms.py
+python tools/draw_rooms.py
 """
 
 from pathlib import Path
@@ -20,7 +20,12 @@ FLOORS = [
     [("persistence", "model files, checkpoints, files written in one step")],
     [("_gp/training", "settings, searches, the schedule, the fitted value, streams, progress")],
     [("_gp/rows", "one door: memory, chunks, tables, Dask, devices; scaling, weights")],
-    [("_gp/core", "kernels, statistics, bound, regressions, probabilities, linear algebra, threads")],
+    [
+        (
+            "_gp/core",
+            "kernels, statistics, bound, regressions, probabilities, algebra, threads",
+        )
+    ],
 ]
 WIDTH, HEIGHT, GAP = 760, 46, 8
 COLOURS = {"_gp": "#dbeafe", "persistence": "#e0f2f1"}

@@ -35,7 +35,7 @@ def learn(choose, n_questions=40, batch=5):
 
 
 def most_to_learn(model, rows, batch, rng):
-    """Rows about which the model knows least, spread out by adding each one before the next is chosen."""
+    """Rows about which the model knows least, each added before the next is chosen."""
     chosen = []
     for _ in range(batch):
         epistemic = model.predict_uncertainty(rows)[2]

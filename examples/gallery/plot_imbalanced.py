@@ -26,9 +26,8 @@ balanced = DirichletGPClassifier(n_inducing=200, class_weight="balanced", random
 for name, model in (("as it is", plain), ("balanced", balanced)):
     prob = model.predict_proba(X_test)
     ece = expected_calibration_error(y_test, prob)
-    print(
-        f"{name:9} ECE {ece:.4f}, predicted share of positives {prob[:, 1].mean():.3f} (true {y_test.mean():.3f})"
-    )
+    share, true_share = prob[:, 1].mean(), y_test.mean()
+    print(f"{name:9} ECE {ece:.4f}, share of positives {share:.3f} (true {true_share:.3f})")
 
 # %% A missed positive costs 20 times as much as a false alarm. Then a row is worth an alarm from a
 # probability of 1 / (1 + 20) on, if the probabilities are honest. Cost against threshold:

@@ -24,10 +24,9 @@ classifier = classifier.fit(X_train[known], y_train[known])
 # %%
 total, aleatoric, epistemic = classifier.predict_uncertainty(X_test)
 strange = y_test >= 5
-print(
-    f"how well uncertainty tells strange digits: AUC {roc_auc_score(strange, epistemic):.3f} (epistemic)"
-)
-print(f"                                           AUC {roc_auc_score(strange, total):.3f} (total)")
+print("how well uncertainty tells strange digits:")
+print(f"AUC {roc_auc_score(strange, epistemic):.3f} (epistemic)")
+print(f"AUC {roc_auc_score(strange, total):.3f} (total)")
 fig, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 bins = np.linspace(0, epistemic.max(), 40)
 ax.hist(

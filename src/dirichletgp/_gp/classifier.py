@@ -216,11 +216,12 @@ class DirichletGPClassifier(FittedClassifier):
         """
         rng = check_random_state(self.random_state)
         progress = Progress(self.verbose)
+        in_pieces = checkpoint is not None
+        rows = choose_rows(Given(X, y, sample_weight, columns, in_pieces))
         record = None
         if checkpoint is not None:
             record = Checkpoint(checkpoint, self.get_params(deep=False))
             rng = record.random_state(rng)
-        rows = choose_rows(Given(X, y, sample_weight, columns, in_pieces=record is not None))
         with progress.stage(Stage.FIRST_PASS, "classes, sample and scaling"):
             summary = rows.summary(self._sample_size(), _seed_without_a_draw(rng))
             progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")

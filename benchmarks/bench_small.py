@@ -1,0 +1,299 @@
+"""Few or noisy rows: 40 synthetic problems with known probabilities, and eight small tables.
+
+    python benchmarks/bench_small.py synthetic [--quick] [--draws 10] [--out small.jsonl]
+    python benchmarks/bench_small.py tables [--quick] [--splits 10] [--out small.jsonl]
+
+Every line of the output file is one fit; what is found there is not computed again. CatBoost takes part if it is
+installed. Tables are read from DIRICHLETGP_TABLES.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import entr, expit
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dirichletgp import DirichletGPClassifier
+
+KINDS = ("linear", "additive", "smooth", "interaction", "noise")
+# rows, features, rows of the common class for one of the rare class
+SHAPES = (
+    (50, 2, 1),
+    (100, 5, 1),
+    (200, 1, 1),
+    (300, 10, 1),
+    (300, 5, 20),
+    (1000, 20, 1),
+    (1000, 5, 20),
+    (3000, 10, 1),
+)
+TEST_ROWS = 3_000
+TABLES = {"german": "default", "titanic": "Survived", "penguins": "species", "soybean": "Class"}
+BUNDLED = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast cancer": load_breast_cancer,
+    "digits": load_digits,
+}
+FOLDER = Path(os.environ.get("DIRICHLETGP_TABLES", Path(__file__).parents[2] / "shared" / "tables"))
+
+
+def log_odds(kind, X, weights):
+    """True log-odds of rows with normal features."""
+    d = X.shape[1]
+    if kind == "linear":
+        return X @ weights
+    if kind == "additive":
+        k = min(d, 4)
+        return 2.4 * np.sin(1.5 * X[:, :k] + np.arange(k)).sum(axis=1) / np.sqrt(k)
+    if kind == "smooth":
+        k = min(d, 3)
+        return 3.0 * (np.square(X[:, :k]).mean(axis=1) - 1.0) + X[:, 0]
+    if kind == "interaction":
+        if d == 1:
+            return 3.0 * np.sin(2.0 * X[:, 0])
+        return 2.5 * X[:, 0] * X[:, 1] + (1.5 * X[:, 2] * X[:, 3] if d >= 4 else 0.0)
+    return np.zeros(len(X))
+
+
+def draw(kind, n, d, ratio, seed):
+    """Training rows and labels, test rows and labels, and the true probability of class 1 of the test rows."""
+    rng = np.random.default_rng(seed)
+    weights = rng.standard_normal(d)
+    weights *= 2.0 / np.linalg.norm(weights)
+    X, X_test = rng.standard_normal((n, d)), rng.standard_normal((TEST_ROWS, d))
+    shift = 0.0
+    if ratio > 1:
+        many = log_odds(kind, np.random.default_rng(99).standard_normal((20_000, d)), weights)
+        shift = brentq(lambda b: expit(many + b).mean() - 1.0 / (1.0 + ratio), -30, 30)
+    p, p_test = (expit(log_odds(kind, rows, weights) + shift) for rows in (X, X_test))
+    y, y_test = (rng.random(n) < p).astype(int), (rng.random(TEST_ROWS) < p_test).astype(int)
+    if y.min() == y.max():
+        y[0] = 1 - y[0]
+    return X, y, X_test, y_test, p_test
+
+
+def table(name, seed):
+    """A stratified split of a table, 75 % to train; categories of a table become indicators."""
+    if name in BUNDLED:
+        X, y = BUNDLED[name](return_X_y=True)
+        train, test = train_test_split(
+            np.arange(len(y)), test_size=0.25, random_state=seed, stratify=y
+        )
+        return X[train], y[train], X[test], y[test]
+    import pandas as pd
+    import pyarrow as pa
+
+    from dirichletgp._gp.rows.tables.learning import learn_recipe
+
+    rows = pa.Table.from_pandas(pd.read_csv(FOLDER / f"{name}.csv.gz"))
+    y = np.unique(rows[TABLES[name]].to_pandas().astype(str), return_inverse=True)[1]
+    train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed, stratify=y)
+    recipe = learn_recipe(rows.take(train), TABLES[name])
+    return (
+        *(
+            part
+            for i in (train, test)
+            for part in (recipe.rows(rows.take(i), lambda *_: None), y[i])
+        ),
+    )
+
+
+def linear():
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5_000))
+
+
+def methods_for(real, n, n_classes):
+    methods = {
+        "ours": lambda: DirichletGPClassifier(random_state=0),
+        "logistic": linear,
+    }
+    if not real:
+        return {**methods, "frequencies": lambda: DummyClassifier(strategy="prior")}
+    if n <= 800 and n_classes <= 3:
+        kernel = ConstantKernel(1.0) * RBF(3.0)
+        methods["gpc"] = lambda: make_pipeline(
+            StandardScaler(), GaussianProcessClassifier(kernel, random_state=0)
+        )
+    forest = RandomForestClassifier(300, min_samples_leaf=2, random_state=0)
+    methods["forest"] = lambda: CalibratedClassifierCV(forest, method="sigmoid", cv=3)
+    try:
+        from catboost import CatBoostClassifier
+    except ImportError:
+        return methods
+    options = {"verbose": False, "random_seed": 0, "allow_writing_files": False, "thread_count": 1}
+    methods["catboost"] = lambda: CatBoostClassifier(**options)
+    return methods
+
+
+def losses(probabilities, y):
+    return -np.log(np.maximum(probabilities[np.arange(len(y)), y], 1e-15))
+
+
+def measure(model, X, y, X_test, y_test):
+    start, cpu = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    result = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+    test = losses(model.predict_proba(X_test), y_test)
+    result |= {"mnll": test.mean(), "se": test.std() / np.sqrt(len(test)), "warned": len(caught)}
+    if isinstance(model, DirichletGPClassifier):
+        left_out = losses(model.loo_proba(X, y), y)
+        result |= {"loo": left_out.mean(), "loo_se": left_out.std() / np.sqrt(len(y))}
+        lower, upper = model.predict_interval(X_test)
+        result["width"] = float((upper - lower)[:, 1].mean())
+    return result
+
+
+class Log:
+    """The lines of the output file."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lines = (
+            [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        )
+        self.done = {(r["problem"], r["seed"], r["method"]) for r in self.lines}
+
+    def run(self, problem, seed, method, make, data, **more):
+        if (problem, seed, method) in self.done:
+            return
+        result = {
+            "problem": problem,
+            "seed": seed,
+            "method": method,
+            **more,
+            **measure(make(), *data),
+        }
+        self.lines.append(result)
+        with self.path.open("a") as file:
+            file.write(json.dumps(result) + "\n")
+
+    def of(self, problem, method):
+        return [r for r in self.lines if r["problem"] == problem and r["method"] == method]
+
+
+def mean(lines, key="mnll"):
+    return float(np.mean([r[key] for r in lines])) if lines else np.nan
+
+
+def run_synthetic(log, draws, quick):
+    for seed in range(draws):
+        for kind in KINDS:
+            for shape in SHAPES:
+                if quick and shape[0] > 300:
+                    continue
+                *data, p = draw(kind, *shape, seed)
+                bayes = float((entr(p) + entr(1 - p)).mean())
+                f = data[3].mean()
+                entropy = float(entr(f) + entr(1 - f))
+                for method, make in methods_for(False, shape[0], 2).items():
+                    log.run(
+                        "-".join(map(str, (kind, *shape))),
+                        seed,
+                        method,
+                        make,
+                        data,
+                        bayes=bayes,
+                        entropy=entropy,
+                    )
+    show_synthetic(log)
+
+
+def show_synthetic(log):
+    print(
+        f"{'problem':<24} {'draws':>5} {'Bayes':>7} {'entropy':>8} {'linear':>7} {'ours':>7} {'LOO':>7} {'above H':>8}",
+        end="",
+    )
+    print(f" {'above f':>8} {'cpu s':>6} {'max s':>6} {'width':>6}")
+    for kind in KINDS:
+        for shape in SHAPES:
+            problem = "-".join(map(str, (kind, *shape)))
+            ours, rest = log.of(problem, "ours"), log.of(problem, "logistic")
+            known = {r["seed"]: r["mnll"] for r in log.of(problem, "frequencies")}
+            if not ours:
+                continue
+            worst = max(r["mnll"] - r["entropy"] for r in ours)
+            above = max(r["mnll"] - known[r["seed"]] for r in ours)
+            print(
+                f"{problem:<24} {len(ours):>5} {mean(ours, 'bayes'):7.4f} {mean(ours, 'entropy'):8.4f} {mean(rest):7.4f}",
+                end="",
+            )
+            print(f" {mean(ours):7.4f} {mean(ours, 'loo'):7.4f} {worst:8.4f} {above:8.4f}", end="")
+            print(
+                f" {mean(ours, 'cpu'):6.2f} {max(r['seconds'] for r in ours):6.2f} {mean(ours, 'width'):6.3f}"
+            )
+
+
+def run_tables(log, splits, quick):
+    for seed in range(splits):
+        for name in (*BUNDLED, *TABLES):
+            if quick and name in ("digits", "soybean"):
+                continue
+            data = table(name, seed)
+            for method, make in methods_for(True, len(data[1]), len(np.unique(data[1]))).items():
+                log.run(name, seed, method, make, data)
+    show_tables(log)
+
+
+def show_tables(log):
+    names = ["ours", "logistic", "gpc", "forest", "catboost"]
+    print(
+        f"{'table':<14} {'splits':>6}"
+        + "".join(f"{name:>10}" for name in names)
+        + f"{'LOO':>9} {'cpu s':>6} {'max s':>6}"
+    )
+    ranks = []
+    for name in (*BUNDLED, *TABLES):
+        ours = log.of(name, "ours")
+        if not ours:
+            continue
+        means = [mean(log.of(name, method)) for method in names]
+        ranks.append(
+            [
+                1 + sum(other < value for other in means) if np.isfinite(value) else np.nan
+                for value in means
+            ]
+        )
+        print(f"{name:<14} {len(ours):>6}" + "".join(f"{value:10.4f}" for value in means), end="")
+        print(
+            f"{mean(ours, 'loo'):9.4f} {mean(ours, 'cpu'):6.2f} {max(r['seconds'] for r in ours):6.2f}"
+        )
+    print(f"{'mean rank':<21}" + "".join(f"{value:10.2f}" for value in np.nanmean(ranks, axis=0)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=["synthetic", "tables"])
+    parser.add_argument(
+        "--quick", action="store_true", help="small problems, three draws or splits"
+    )
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--out", type=Path, default=Path("bench_small.jsonl"))
+    arguments = parser.parse_args()
+    log = Log(arguments.out)
+    if arguments.part == "synthetic":
+        run_synthetic(log, 3 if arguments.quick else arguments.draws, arguments.quick)
+    else:
+        run_tables(log, 3 if arguments.quick else arguments.splits, arguments.quick)
+
+
+if __name__ == "__main__":
+    main()

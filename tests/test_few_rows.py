@@ -1,0 +1,102 @@
+"""Few or noisy rows: no row explains itself alone, and left-out predictions are honest."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.rows.in_memory import InMemoryRows
+from dirichletgp._gp.training.left_out import fingerprints, fold_of_each_row
+
+
+def linear_problem(n, d, draw):
+    rng = np.random.default_rng(draw)
+    weights = rng.standard_normal(d)
+    weights *= 2.0 / np.linalg.norm(weights)
+    X, X_test = rng.standard_normal((n, d)), rng.standard_normal((3_000, d))
+    y, y_test = (rng.random(len(rows)) < expit(rows @ weights) for rows in (X, X_test))
+    return X, y.astype(int), X_test, y_test.astype(int)
+
+
+def loss(probabilities, y):
+    return -np.log(probabilities[np.arange(len(y)), y]).mean()
+
+
+@pytest.mark.parametrize(("n", "d", "draw"), [(100, 2, 1), (300, 5, 1), (300, 10, 0), (300, 10, 1)])
+def test_a_linear_problem_costs_little_more_than_a_linear_model(n, d, draw):
+    X, y, X_test, y_test = linear_problem(n, d, draw)
+    ours = DirichletGPClassifier(random_state=0).fit(X, y).predict_proba(X_test)
+    linear = LogisticRegression().fit(X, y).predict_proba(X_test)
+    assert loss(ours, y_test) < loss(linear, y_test) + 0.02
+
+
+@pytest.mark.filterwarnings("ignore:Rows left out:RuntimeWarning")
+@pytest.mark.parametrize("draw", range(3))
+def test_labels_without_meaning_are_predicted_as_such(draw):
+    rng = np.random.default_rng(draw)
+    X, y = rng.standard_normal((100, 5)), rng.integers(0, 2, 100)
+    classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    X_test, y_test = rng.standard_normal((3_000, 5)), rng.integers(0, 2, 3_000)
+    assert loss(classifier.predict_proba(X_test), y_test) < np.log(2) + 0.02
+
+
+def test_a_model_no_better_than_frequencies_says_so():
+    X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 2
+    X[1::2] = X[::2]  # every row has a twin of the other class
+    with pytest.warns(RuntimeWarning, match="class frequencies") as caught:
+        classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    assert caught[0].filename == __file__
+    np.testing.assert_allclose(classifier.predict_proba(X), 0.5, atol=1e-3)
+
+
+@pytest.mark.parametrize("ard", [True, False])
+def test_the_gradient_of_what_is_believed_of_a_kernel_equals_differences(ard):
+    typical = KERNELS["rbf"](np.full(3, 2.0), 0.7, ard)
+    lengthscale = np.array([1.3, 0.6, 3.0]) if ard else np.full(3, 1.3)
+    kernel = KERNELS["rbf"](lengthscale, 1.2, ard)
+    at = np.append(kernel.parameters, np.log(kernel.variance))
+
+    def value(vector):
+        moved = kernel.with_parameters(vector[:-1], float(np.exp(vector[-1])))
+        return moved.belief(typical).value
+
+    belief = kernel.belief(typical)
+    numeric = [(value(at + e) - value(at - e)) / 2e-5 for e in 1e-5 * np.eye(len(at))]
+    np.testing.assert_allclose([*belief.parameters, belief.log_variance], numeric, rtol=1e-6)
+
+
+def test_folds_depend_on_the_rows_and_not_on_their_order():
+    rng = np.random.default_rng(0)
+    X, codes = rng.standard_normal((60, 3)), rng.integers(0, 3, 60)
+    order = rng.permutation(60)
+    fold = fold_of_each_row(InMemoryRows(X, codes, None, 3))
+    shuffled = fold_of_each_row(InMemoryRows(X[order], codes[order], None, 3))
+    np.testing.assert_array_equal(shuffled, fold[order])
+    assert np.bincount(fold).tolist() == [12] * 5
+    assert len(np.unique(fingerprints(X, codes))) == 60
+
+
+def test_left_out_predictions_survive_a_file(tmp_path):
+    X, y, *_ = linear_problem(80, 3, 0)
+    classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    classifier.save(tmp_path / "few.dgp")
+    again = DirichletGPClassifier.load(tmp_path / "few.dgp")
+    np.testing.assert_array_equal(again.loo_proba(X, y), classifier.loo_proba(X, y))
+
+
+def test_left_out_predictions_are_forgotten_when_rows_change():
+    X, y, *_ = linear_problem(80, 3, 0)
+    classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    assert classifier._fitted.model.left_out is not None
+    assert classifier.forget(X[:2], y[:2])._fitted.model.left_out is None
+
+
+def test_what_was_asked_for_is_not_set_aside_for_a_plainer_model():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 2)), rng.integers(0, 2, 80)
+    classifier = DirichletGPClassifier(alpha_epsilon=0.1, lengthscale=0.5, random_state=0)
+    classifier.fit(X, y)
+    assert classifier.alpha_epsilon_ == 0.1
+    assert len(classifier.inducing_points_) == 80

@@ -3,8 +3,8 @@
     python benchmarks/bench_small.py synthetic [--quick] [--draws 10] [--out small.jsonl]
     python benchmarks/bench_small.py tables [--quick] [--splits 10] [--out small.jsonl]
 
-Every line of the output file is one fit; what is found there is not computed again. CatBoost takes part if it is
-installed. Tables are read from DIRICHLETGP_TABLES.
+Every line of the output file is one fit; what is found there is not computed again. CatBoost takes
+part if it is installed. Tables are read from DIRICHLETGP_TABLES.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def log_odds(kind, X, weights):
 
 
 def draw(kind, n, d, ratio, seed):
-    """Training rows and labels, test rows and labels, and the true probability of class 1 of the test rows."""
+    """Training rows and labels, test rows and labels, and true probabilities of the test rows."""
     rng = np.random.default_rng(seed)
     weights = rng.standard_normal(d)
     weights *= 2.0 / np.linalg.norm(weights)
@@ -88,13 +88,15 @@ def draw(kind, n, d, ratio, seed):
     return X, y, X_test, y_test, p_test
 
 
+def split_of(y, seed):
+    return train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed, stratify=y)
+
+
 def table(name, seed):
     """A stratified split of a table, 75 % to train; categories of a table become indicators."""
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
-        train, test = train_test_split(
-            np.arange(len(y)), test_size=0.25, random_state=seed, stratify=y
-        )
+        train, test = split_of(y, seed)
         return X[train], y[train], X[test], y[test]
     import pandas as pd
     import pyarrow as pa
@@ -103,15 +105,10 @@ def table(name, seed):
 
     rows = pa.Table.from_pandas(pd.read_csv(FOLDER / f"{name}.csv.gz"))
     y = np.unique(rows[TABLES[name]].to_pandas().astype(str), return_inverse=True)[1]
-    train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed, stratify=y)
+    train, test = split_of(y, seed)
     recipe = learn_recipe(rows.take(train), TABLES[name])
-    return (
-        *(
-            part
-            for i in (train, test)
-            for part in (recipe.rows(rows.take(i), lambda *_: None), y[i])
-        ),
-    )
+    X_train, X_test = (recipe.rows(rows.take(i), lambda *_: None) for i in (train, test))
+    return X_train, y[train], X_test, y[test]
 
 
 def linear():
@@ -127,9 +124,8 @@ def methods_for(real, n, n_classes):
         return {**methods, "frequencies": lambda: DummyClassifier(strategy="prior")}
     if n <= 800 and n_classes <= 3:
         kernel = ConstantKernel(1.0) * RBF(3.0)
-        methods["gpc"] = lambda: make_pipeline(
-            StandardScaler(), GaussianProcessClassifier(kernel, random_state=0)
-        )
+        gpc = GaussianProcessClassifier(kernel, random_state=0)
+        methods["gpc"] = lambda: make_pipeline(StandardScaler(), gpc)
     forest = RandomForestClassifier(300, min_samples_leaf=2, random_state=0)
     methods["forest"] = lambda: CalibratedClassifierCV(forest, method="sigmoid", cv=3)
     try:
@@ -166,21 +162,15 @@ class Log:
 
     def __init__(self, path):
         self.path = path
-        self.lines = (
-            [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        )
+        text = path.read_text() if path.exists() else ""
+        self.lines = [json.loads(line) for line in text.splitlines()]
         self.done = {(r["problem"], r["seed"], r["method"]) for r in self.lines}
 
     def run(self, problem, seed, method, make, data, **more):
         if (problem, seed, method) in self.done:
             return
-        result = {
-            "problem": problem,
-            "seed": seed,
-            "method": method,
-            **more,
-            **measure(make(), *data),
-        }
+        about = {"problem": problem, "seed": seed, "method": method, **more}
+        result = {**about, **measure(make(), *data)}
         self.lines.append(result)
         with self.path.open("a") as file:
             file.write(json.dumps(result) + "\n")
@@ -203,42 +193,37 @@ def run_synthetic(log, draws, quick):
                 bayes = float((entr(p) + entr(1 - p)).mean())
                 f = data[3].mean()
                 entropy = float(entr(f) + entr(1 - f))
+                problem = "-".join(map(str, (kind, *shape)))
                 for method, make in methods_for(False, shape[0], 2).items():
-                    log.run(
-                        "-".join(map(str, (kind, *shape))),
-                        seed,
-                        method,
-                        make,
-                        data,
-                        bayes=bayes,
-                        entropy=entropy,
-                    )
+                    log.run(problem, seed, method, make, data, bayes=bayes, entropy=entropy)
     show_synthetic(log)
 
 
 def show_synthetic(log):
-    print(
-        f"{'problem':<24} {'draws':>5} {'Bayes':>7} {'entropy':>8} {'linear':>7} {'ours':>7} {'LOO':>7} {'above H':>8}",
-        end="",
-    )
-    print(f" {'above f':>8} {'cpu s':>6} {'max s':>6} {'width':>6}")
+    headings = ("draws", "Bayes", "entropy", "linear", "ours", "LOO", "above H", "above f")
+    headings += ("cpu s", "max s", "width")
+    print(f"{'problem':<24}" + "".join(f"{heading:>9}" for heading in headings))
     for kind in KINDS:
         for shape in SHAPES:
             problem = "-".join(map(str, (kind, *shape)))
-            ours, rest = log.of(problem, "ours"), log.of(problem, "logistic")
-            known = {r["seed"]: r["mnll"] for r in log.of(problem, "frequencies")}
+            ours = log.of(problem, "ours")
             if not ours:
                 continue
-            worst = max(r["mnll"] - r["entropy"] for r in ours)
-            above = max(r["mnll"] - known[r["seed"]] for r in ours)
-            print(
-                f"{problem:<24} {len(ours):>5} {mean(ours, 'bayes'):7.4f} {mean(ours, 'entropy'):8.4f} {mean(rest):7.4f}",
-                end="",
+            known = {r["seed"]: r["mnll"] for r in log.of(problem, "frequencies")}
+            numbers = (
+                mean(ours, "bayes"),
+                mean(ours, "entropy"),
+                mean(log.of(problem, "logistic")),
+                mean(ours),
+                mean(ours, "loo"),
+                max(r["mnll"] - r["entropy"] for r in ours),
+                max(r["mnll"] - known[r["seed"]] for r in ours),
+                mean(ours, "cpu"),
+                max(r["seconds"] for r in ours),
+                mean(ours, "width"),
             )
-            print(f" {mean(ours):7.4f} {mean(ours, 'loo'):7.4f} {worst:8.4f} {above:8.4f}", end="")
-            print(
-                f" {mean(ours, 'cpu'):6.2f} {max(r['seconds'] for r in ours):6.2f} {mean(ours, 'width'):6.3f}"
-            )
+            row = "".join(f"{number:9.4f}" for number in numbers)
+            print(f"{problem:<24}{len(ours):>9}{row}")
 
 
 def run_tables(log, splits, quick):
@@ -250,6 +235,10 @@ def run_tables(log, splits, quick):
             for method, make in methods_for(True, len(data[1]), len(np.unique(data[1]))).items():
                 log.run(name, seed, method, make, data)
     show_tables(log)
+
+
+def rank(value, all_values):
+    return 1 + sum(other < value for other in all_values) if np.isfinite(value) else np.nan
 
 
 def show_tables(log):
@@ -265,16 +254,10 @@ def show_tables(log):
         if not ours:
             continue
         means = [mean(log.of(name, method)) for method in names]
-        ranks.append(
-            [
-                1 + sum(other < value for other in means) if np.isfinite(value) else np.nan
-                for value in means
-            ]
-        )
+        ranks.append([rank(value, means) for value in means])
         print(f"{name:<14} {len(ours):>6}" + "".join(f"{value:10.4f}" for value in means), end="")
-        print(
-            f"{mean(ours, 'loo'):9.4f} {mean(ours, 'cpu'):6.2f} {max(r['seconds'] for r in ours):6.2f}"
-        )
+        longest = max(r["seconds"] for r in ours)
+        print(f"{mean(ours, 'loo'):9.4f} {mean(ours, 'cpu'):6.2f} {longest:6.2f}")
     print(f"{'mean rank':<21}" + "".join(f"{value:10.2f}" for value in np.nanmean(ranks, axis=0)))
 
 

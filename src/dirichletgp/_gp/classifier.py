@@ -216,8 +216,8 @@ class DirichletGPClassifier(FittedClassifier):
         """
         rng = check_random_state(self.random_state)
         progress = Progress(self.verbose)
-        in_pieces = checkpoint is not None
-        rows = choose_rows(Given(X, y, sample_weight, columns, in_pieces))
+        given = Given(X, y, sample_weight, columns, checkpoint is not None, type(self).__name__)
+        rows = choose_rows(given)
         record = None
         if checkpoint is not None:
             record = Checkpoint(checkpoint, self.get_params(deep=False))
@@ -237,7 +237,7 @@ class DirichletGPClassifier(FittedClassifier):
             sample,
             self._prior(encoder, summary.class_totals),
         )
-        self._state = self._trained(training, encoder, features, rng, progress, record=record)
+        self._result = self._trained(training, encoder, features, rng, progress, record=record)
         if record is not None:
             record.remove()
         return self
@@ -263,6 +263,8 @@ class DirichletGPClassifier(FittedClassifier):
         n_scaled = rows.sample.take(np.arange(1)).X.shape[1]
         settings = check_settings(self, n_scaled, len(encoder.classes))
         settings = with_scaled_points(settings, encoder.scaler, features.number)
+        if start is not None:
+            start = settings.kernel.continuing(start, settings.ard)
         with Workers(self.n_jobs) as workers:
             trainer = Trainer(rows, settings, Resources(workers, rng, progress))
             model, n_iter = trainer.run(record, start, settled)
@@ -319,7 +321,7 @@ class DirichletGPClassifier(FittedClassifier):
         >>> stream.class_count_.tolist()
         [300.0, 300.0]
         """
-        state = self._state
+        state = self._result
         if state is None:
             rows, labels, names = checked_arrays(X, y, type(self).__name__)
             features = Features(rows.shape[1], names)
@@ -334,9 +336,9 @@ class DirichletGPClassifier(FittedClassifier):
         weights = sample_weights(sample_weight, len(rows), part=True)
         chunk = Chunk(rows, codes, weights).of_positive_weight()
         if isinstance(state, Fitted) and state.first_rows is None:
-            self._state = self._with_rows(state, chunk)
+            self._result = self._with_rows(state, chunk)
         else:
-            self._state = self._with_first_rows(state, chunk)
+            self._result = self._with_first_rows(state, chunk)
         return self
 
     def _declared(
@@ -430,7 +432,7 @@ class DirichletGPClassifier(FittedClassifier):
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         taken = fitted.encoder.coded_rows(*Chunk(rows, codes, weights).of_positive_weight())
-        self._state = streams.without_rows(fitted, taken, self.class_prior, self.n_jobs)
+        self._result = streams.without_rows(fitted, taken, self.class_prior, self.n_jobs)
         return self
 
     def merge(self, other: DirichletGPClassifier) -> Self:
@@ -457,7 +459,7 @@ class DirichletGPClassifier(FittedClassifier):
                 f"merge takes another DirichletGPClassifier, got {type(other).__name__}."
             )
         theirs = other._fitted
-        self._state = streams.merged(fitted, theirs, self.class_prior, self.class_weight)
+        self._result = streams.merged(fitted, theirs, self.class_prior, self.class_weight)
         return self
 
     def decay(self, factor: float) -> Self:
@@ -482,7 +484,7 @@ class DirichletGPClassifier(FittedClassifier):
             raise ValueError(
                 f"factor={factor!r} is not valid; pass a number from 0 to 1, such as 0.99."
             )
-        self._state = streams.faded(fitted, float(factor), self.class_prior)
+        self._result = streams.faded(fitted, float(factor), self.class_prior)
         return self
 
     def refresh(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -510,7 +512,7 @@ class DirichletGPClassifier(FittedClassifier):
         weights = sample_weights(sample_weight, len(rows))
         coded = Chunk(rows, codes, weights).of_positive_weight()
         start = fitted.model.kernel
-        self._state = self._trained_on(coded, fitted.classes, fitted.features, start)
+        self._result = self._trained_on(coded, fitted.classes, fitted.features, start)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

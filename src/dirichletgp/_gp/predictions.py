@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.arrays import AnyArray, Array
+from .core.kernels import Kernel
 from .core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
@@ -31,45 +32,45 @@ from .training.settings import count, fraction
 class FittedClassifier(ClassifierMixin, BaseEstimator):
     """The methods and attributes of `DirichletGPClassifier` that only ask the fitted value.
 
-    Everything that a fit leaves behind is one frozen value, `_state`; the public attributes are
+    Everything that a fit leaves behind is one frozen value, `_result`; the public attributes are
     properties of it.
     """
 
     n_jobs: int | None
-    _state: Fitted | Waiting | None = None
+    _result: Fitted | Waiting | None = None
 
     @property
     def _fitted(self) -> Fitted:
         """The fitted value; `NotFittedError` if there is none."""
-        if not isinstance(self._state, Fitted):
+        if not isinstance(self._result, Fitted):
             check_is_fitted(self)
-        assert isinstance(self._state, Fitted)
-        return self._state
+        assert isinstance(self._result, Fitted)
+        return self._result
 
     def __sklearn_is_fitted__(self) -> bool:
         """A stream of a single class has classes but no model yet."""
-        return isinstance(self._state, Fitted)
+        return isinstance(self._result, Fitted)
 
     def _known(self, name: str) -> Fitted:
         """The fitted value, for an attribute that does not exist before there is one."""
-        if not isinstance(self._state, Fitted):
+        if not isinstance(self._result, Fitted):
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
-        return self._state
+        return self._result
 
     @property
     def classes_(self) -> AnyArray:
         """Labels of the classes, of shape (n_classes,)."""
-        return (self._state or self._known("classes_")).classes
+        return (self._result or self._known("classes_")).classes
 
     @property
     def n_features_in_(self) -> int:
         """Number of columns of X."""
-        return (self._state or self._known("n_features_in_")).features.number
+        return (self._result or self._known("n_features_in_")).features.number
 
     @property
     def feature_names_in_(self) -> AnyArray:
         """Names of the columns of X, of shape (n_features,), if they are all strings."""
-        names = (self._state or self._known("feature_names_in_")).features.names
+        names = (self._result or self._known("feature_names_in_")).features.names
         if names is None:
             raise AttributeError("X had no names of columns that are all strings.")
         return np.array(names, dtype=object)
@@ -78,6 +79,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def inducing_points_(self) -> Array:
         """Inducing points in the units of X, or scaled if the scaler has no inverse."""
         return self._known("inducing_points_").inducing_points
+
+    def fitted_kernel(self) -> tuple[Kernel, Array]:
+        """The kernel, and the inducing points (M, D) as it sees them: scaled; for displays."""
+        model = self._fitted.model
+        return model.kernel, model.points
 
     @property
     def lengthscale_(self) -> Any:

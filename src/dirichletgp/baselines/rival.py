@@ -44,6 +44,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator):
     scaler_: Any
     inducing_points_: Array
     n_features_in_: int
+    _model: Any
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities (n, n_classes) of rows (n, n_features)."""
@@ -79,6 +80,11 @@ class RivalClassifier(ClassifierMixin, BaseEstimator):
     def _remember_kernel(self, kernel: Kernel) -> None:
         self.lengthscale_ = kernel.shown_lengthscale
         self.variance_ = kernel.variance
+
+    def fitted_kernel(self) -> tuple[Kernel, Array]:
+        """The kernel, and the inducing points (M, D) as it sees them: scaled; for displays."""
+        check_is_fitted(self)
+        return self._model.kernel, self._model.points
 
     def _new_rows(self, X: ArrayLike) -> AnyArray:
         """Rows to predict, checked."""

@@ -54,6 +54,12 @@ class GraphArray:
     def __matmul__(self, other: Any) -> "GraphArray":
         return self._apply("MatMul", self, other)
 
+    def __lt__(self, other: Any) -> "GraphArray":
+        return self._apply("Less", self, other)
+
+    def __gt__(self, other: Any) -> "GraphArray":
+        return self._apply("Greater", self, other)
+
     def __neg__(self) -> "GraphArray":
         return self._apply("Neg", self)
 
@@ -90,6 +96,10 @@ class GraphOperations:
     def minimum(self, x: GraphArray, ceiling: float) -> GraphArray:
         """Element by element."""
         return self._apply("Min", x, ceiling)
+
+    def where(self, condition: GraphArray, x: GraphArray, otherwise: float) -> GraphArray:
+        """Element by element."""
+        return GraphArray(self.graph, self.graph.add("Where", condition.name, x.name, otherwise))
 
     def sum(self, x: Any, axis: int, keepdims: bool = False) -> Any:
         """Sum over an axis; of a constant, now."""

@@ -160,7 +160,7 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     model = _model_restored(content, arrays, bool(classifier.ard))
     expect(len(encoder.classes) == len(model.prior) > 1, "number of classes")
     expect(factors is None or factors.shape == model.prior.shape, "class weights")
-    classifier._state = Fitted(
+    classifier._result = Fitted(
         encoder=encoder,
         features=features,
         model=model,

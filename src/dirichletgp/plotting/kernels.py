@@ -7,11 +7,11 @@ from .._gp.core.kernels import Kernel
 
 
 def has_fitted_kernel(classifier: Any) -> bool:
-    """Whether `fitted_kernel` has something to return."""
-    return hasattr(classifier, "lengthscale_") and hasattr(classifier, "_fitted")
+    """Whether `fitted_kernel` has something to return, with a lengthscale for features to share."""
+    return hasattr(classifier, "lengthscale_") and hasattr(classifier, "fitted_kernel")
 
 
 def fitted_kernel(classifier: Any) -> tuple[Kernel, Array]:
     """The kernel, and the inducing points (M, D) as the kernel sees them: scaled."""
-    model = classifier._fitted.model
-    return model.kernel, model.points
+    kernel, points = classifier.fitted_kernel()
+    return kernel, points

@@ -23,7 +23,7 @@ from .kernels import Kernel, KernelGradient
 from .linalg import add_gram, symmetrise
 from .threads import Workers, block_size
 
-Features = Callable[[Array], Array]
+VectorsOf = Callable[[Array], Array]
 
 _POOLED = -1
 # Small classes are put together until they are this many rows, a unit of work.
@@ -118,7 +118,7 @@ class ClassStatistics:
     def add_rows(
         self,
         rows: BlockedRows,
-        features: Features,
+        features: VectorsOf,
         workers: Workers,
         gram_of: Sequence[int] | None = None,
     ) -> "ClassStatistics":

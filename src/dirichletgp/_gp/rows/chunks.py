@@ -92,23 +92,22 @@ def summary_of(chunks: Iterable[Chunk], size: int, seed: Any) -> Summary:
 def _summary_of_chunk(chunk: Chunk, priorities: Array, limit: float) -> Summary:
     """The summary of one chunk, with only rows that may still be in the sample."""
     labels, codes = np.unique(chunk.labels, return_inverse=True)
-    weights = np.bincount(codes, chunk.weights).tolist()
+    weights = np.bincount(codes, chunk.weights).astype(np.float64)
     chosen = _few_of_each(codes, priorities) | (priorities <= limit)
-    totals = dict(zip(labels.tolist(), weights, strict=True))
-    return Summary(len(codes), totals, chunk.part(chosen), priorities[chosen])
+    return Summary(len(codes), labels, weights, chunk.part(chosen), priorities[chosen])
 
 
 def put_together(parts: list[Summary], size: int) -> Summary:
     """The summary of parts that follow each other."""
-    totals: dict[Any, float] = {}
-    for part in parts:
-        for label, weight in part.totals.items():
-            totals[label] = totals.get(label, 0.0) + weight
+    all_labels = np.concatenate([part.labels for part in parts])
+    all_weights = np.concatenate([part.class_totals for part in parts])
+    labels, place = np.unique(all_labels, return_inverse=True)
+    weights = np.bincount(place, all_weights).astype(np.float64)
     sample = joined([part.sample for part in parts])
     priorities = np.concatenate([part.priorities for part in parts])
     chosen = _chosen(sample.labels, priorities, size)
     n_rows = sum(part.n_rows for part in parts)
-    return Summary(n_rows, totals, sample.part(chosen), priorities[chosen])
+    return Summary(n_rows, labels, weights, sample.part(chosen), priorities[chosen])
 
 
 def _chosen(labels: AnyArray, priorities: Array, size: int) -> Booleans:
@@ -190,7 +189,8 @@ class ChunkedRows:
 
 def chunks(reader: Reader, start: int = 0) -> Generator[Chunk, None, None]:
     """The rows from row `start` (at the edge of a chunk) on, in chunks of one size, read ahead."""
-    return read_ahead(_skipped(regrouped(reader.blocks()), start))
+    blocks = regrouped(reader.blocks(), reader.feature_names)
+    return read_ahead(_skipped(blocks, start))
 
 
 def chunk_rows(n_features: int) -> int:
@@ -198,12 +198,13 @@ def chunk_rows(n_features: int) -> int:
     return int(np.clip(_CHUNK_BYTES // (8 * n_features), _FEWEST_ROWS, _MOST_ROWS))
 
 
-def regrouped(blocks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The same rows in chunks of one size, without those of weight zero."""
+def regrouped(blocks: Iterable[Chunk], names: list[str] | None = None) -> Iterator[Chunk]:
+    """The same rows in chunks of one size, finite, without those of weight zero."""
     kept: list[Chunk] = []
     n_kept, size, n_features = 0, 0, 0
     for block in blocks:
         block = block.of_positive_weight()
+        checked_finite(block.X, names)
         if not size:
             n_features = block.X.shape[1]
             size = chunk_rows(n_features)

@@ -10,7 +10,6 @@ cluster and rows on another device are one file each, and one line of `_KINDS`.
 
 import os
 from collections.abc import Callable
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
@@ -99,14 +98,11 @@ class LabelledRows(Protocol):
 
 
 class RowSource(Protocol):
-    """Rows as a user gives them.
+    """Rows as a user gives them."""
 
-    Attributes
-    ----------
-    feature_names : list of str or None
-    """
-
-    feature_names: list[str] | None
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, if they have some."""
 
     def summary(self, size: SampleSize, seed: int) -> Summary:
         """Classes, their weights, and a sample: of rows in memory all of them."""
@@ -123,15 +119,19 @@ class Given(NamedTuple):
     sample_weight: Any
     columns: Any = None
     in_pieces: bool = False
-    estimator: str = "DirichletGPClassifier"
+    estimator: str = "classifier"
 
 
 def choose_rows(given: Given) -> RowSource:
     """The source that arguments of `fit` describe."""
-    for takes, module, name in _KINDS:
+    if given.columns is not None and not _is_table(given):
+        raise ValueError(
+            "columns chooses columns of files and Arrow tables; pass X with the columns you want."
+        )
+    for takes, open_rows in _KINDS:
         if takes(given):
-            return import_module(f".{module}", __package__).__dict__[name](given)
-    raise AssertionError("the last kind takes everything")
+            return open_rows(given)
+    return ArrayRows(given)
 
 
 def is_dask(X: Any) -> bool:
@@ -177,11 +177,6 @@ class ArrayRows:
     """
 
     def __init__(self, given: Given):
-        if given.columns is not None:
-            raise ValueError(
-                "columns chooses columns of files and Arrow tables; "
-                "pass X with the columns you want."
-            )
         X, labels, self.feature_names = checked_arrays(given.X, given.y, given.estimator)
         weights = None
         if given.sample_weight is not None:
@@ -192,8 +187,7 @@ class ArrayRows:
         """All rows are the sample."""
         labels, codes = np.unique(self.chunk.labels, return_inverse=True)
         weights = np.bincount(codes, self.chunk.weights).astype(np.float64)
-        totals = dict(zip(labels.tolist(), weights.tolist(), strict=True))
-        return Summary(len(codes), totals, self.chunk, np.zeros(0))
+        return Summary(len(codes), labels, weights, self.chunk, np.zeros(0))
 
     def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> InMemoryRows:
         """The sample, which is all rows."""
@@ -214,12 +208,51 @@ def checked_arrays(
     return rows, labels, None if names is None else names.tolist()
 
 
-_KINDS: list[tuple[Callable[[Given], bool], str, str]] = [
-    (_is_table, "tables.reading", "table_rows"),
-    (lambda given: is_dask(given.X), "on_dask", "DaskRows"),
-    (lambda given: is_tensor(given.X), "on_device", "TensorRows"),
-    (lambda given: isinstance(given.X, np.memmap), "sources", "memory_map_rows"),
-    (_is_blocks, "sources", "block_rows"),
-    (lambda given: given.in_pieces, "sources", "array_rows_in_pieces"),
-    (lambda given: True, "door", "ArrayRows"),
+# Each kind is imported when it is needed: the libraries behind most of them are optional.
+
+
+def _table_rows(given: Given) -> RowSource:
+    from .tables.reading import table_rows
+
+    return table_rows(given)
+
+
+def _dask_rows(given: Given) -> RowSource:
+    from .on_dask import DaskRows
+
+    return DaskRows(given)
+
+
+def _tensor_rows(given: Given) -> RowSource:
+    from .on_device import TensorRows
+
+    return TensorRows(given)
+
+
+def _memory_map_rows(given: Given) -> RowSource:
+    from .sources import memory_map_rows
+
+    return memory_map_rows(given)
+
+
+def _block_rows(given: Given) -> RowSource:
+    from .sources import block_rows
+
+    return block_rows(given)
+
+
+def _rows_in_pieces(given: Given) -> RowSource:
+    from .sources import array_rows_in_pieces
+
+    return array_rows_in_pieces(given)
+
+
+# The first whose test is true wins; what none of them takes is an array.
+_KINDS: list[tuple[Callable[[Given], bool], Callable[[Given], RowSource]]] = [
+    (_is_table, _table_rows),
+    (lambda given: is_dask(given.X), _dask_rows),
+    (lambda given: is_tensor(given.X), _tensor_rows),
+    (lambda given: isinstance(given.X, np.memmap), _memory_map_rows),
+    (_is_blocks, _block_rows),
+    (lambda given: given.in_pieces, _rows_in_pieces),
 ]

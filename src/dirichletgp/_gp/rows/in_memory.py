@@ -62,35 +62,37 @@ class Summary:
     Attributes
     ----------
     n_rows : int
-    totals : dict from label to float
-        Weight of the rows of each label.
+    labels : ndarray of shape (C,)
+        The different labels, in order and in the type they came in.
+    class_totals : ndarray of shape (C,)
+        Weight of the rows of each.
     sample : Chunk
         Rows in the order of the source, all of them if there are few.
-    priorities : ndarray of shape (n,) or None
-        The random numbers of the sampled rows.
+    priorities : ndarray of shape (n,)
+        The random numbers of the sampled rows; empty where nothing was drawn.
     """
 
     n_rows: int
-    totals: dict[Any, float]
+    labels: AnyArray
+    class_totals: Array
     sample: Chunk
     priorities: Array
 
     @cached_property
     def classes(self) -> AnyArray:
         """All labels in order, at least two."""
-        classes = np.unique(np.array(list(self.totals)))
         check_classification_targets(self.sample.labels)
-        if len(classes) < 2:
+        if len(self.labels) < 2:
             raise ValueError(
-                f"y has one class only ({classes.tolist()[0]!r}, among rows with a positive "
+                f"y has one class only ({self.labels.tolist()[0]!r}, among rows with a positive "
                 "weight); pass rows of at least two classes."
             )
-        return classes
+        return self.labels
 
     @property
-    def class_totals(self) -> Array:
-        """Weight of the rows of each class, of shape (C,)."""
-        return np.array([self.totals[label] for label in self.classes.tolist()])
+    def totals(self) -> dict[Any, float]:
+        """Weight of the rows of each label."""
+        return dict(zip(self.labels.tolist(), self.class_totals.tolist(), strict=True))
 
 
 class InMemoryRows:

@@ -49,11 +49,6 @@ class DaskRows:
                 "checkpoint is for rows read here; on a cluster Dask repeats what was lost. "
                 "Leave it out."
             )
-        if given.columns is not None:
-            raise ValueError(
-                "columns chooses columns of files and Arrow tables; "
-                "pass X with the columns you want."
-            )
         if type(y).__module__.partition(".")[0] not in ("dask", "dask_expr") or not (
             sample_weight is None or hasattr(sample_weight, "dask")
         ):

@@ -133,7 +133,7 @@ class DeviceRows:
     def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
         """The first pass of an evaluation of the bound."""
         n_points, n_classes = len(points), self.labels.n_classes
-        there = self.device.array(points)
+        points_on_device = self.device.array(points)
         sizes = [len(positions) for positions in self._of_class]
         kept = {k: np.empty((n, n_points)) for k, n in enumerate(sizes) if n < n_points}
         large = [k for k in range(n_classes) if k not in kept]
@@ -143,7 +143,7 @@ class DeviceRows:
         all_sums = np.zeros((n_classes, n_points))
         for k in range(n_classes):
             for place, rows, weights in self.blocks(k):
-                values = kernel.values(rows, there, self.device)
+                values = kernel.values(rows, points_on_device, self.device)
                 weight, sums, gram = self._sums(values, weights)
                 counts[k] += weight
                 all_sums[k] += sums
@@ -161,21 +161,21 @@ class DeviceRows:
     def _gradients(
         self, by_row: RowDerivatives, kernel: Kernel, points: Array
     ) -> Iterator[KernelGradient]:
-        there = self.device.array(points)
+        points_on_device = self.device.array(points)
         for k, positions in enumerate(self._of_class):
             if not len(positions):
                 continue
             matrix = self.device.array(by_row.matrices.get(k, by_row.shared))
             vector = self.device.array(by_row.vectors[k])
             for place, rows, weights in self.blocks(k):
-                values = kernel.values(rows, there, self.device)
+                values = kernel.values(rows, points_on_device, self.device)
                 derivative = values @ matrix + vector
                 if weights is not None:
                     derivative *= weights
                 if k in by_row.row_terms:
                     terms = self.device.array(by_row.row_terms[k][place])
                     derivative += self._by_roots(terms, weights)
-                yield kernel.pull_back(rows, there, values, derivative, self.device)
+                yield kernel.pull_back(rows, points_on_device, values, derivative, self.device)
 
     def _sums(self, vectors: Tensor, weights: Tensor | None) -> tuple[float, Array, Array]:
         """Weight, sum (M,) and Gram (M, M) of a block of vectors, on the host."""

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ..core.arrays import AnyArray
-from .chunks import ChunkedSource, checked_finite, chunk_rows
+from .chunks import ChunkedSource, chunk_rows
 from .door import FLOATS, checked_arrays
 from .in_memory import Chunk
 from .weights import sample_weights
@@ -46,8 +46,7 @@ class ArrayReader:
         for start in range(0, len(self.X), size):
             part = whole.part(slice(start, start + size))
             # A copy, so that pages of a memory map are not held, and cannot change.
-            rows = checked_finite(np.array(part.X, dtype=kind), self.feature_names)
-            yield part._replace(X=rows)
+            yield part._replace(X=np.array(part.X, dtype=kind))
 
 
 class BlockReader:
@@ -91,25 +90,15 @@ class BlockReader:
 
 def memory_map_rows(given: "Given") -> ChunkedSource:
     """Rows of a memory map, of which a chunk at a time is read."""
-    _refuse_columns(given)
     return ChunkedSource(ArrayReader(given.X, given.y, given.sample_weight))
 
 
 def block_rows(given: "Given") -> ChunkedSource:
     """Rows of an iterable of blocks."""
-    _refuse_columns(given)
     return ChunkedSource(BlockReader(given.X))
 
 
 def array_rows_in_pieces(given: "Given") -> ChunkedSource:
     """Rows of arrays, passed over chunk by chunk."""
-    _refuse_columns(given)
     X, labels, names = checked_arrays(given.X, given.y, given.estimator)
     return ChunkedSource(ArrayReader(X, labels, given.sample_weight, names))
-
-
-def _refuse_columns(given: "Given") -> None:
-    if given.columns is not None:
-        raise ValueError(
-            "columns chooses columns of files and Arrow tables; pass X with the columns you want."
-        )

@@ -1,5 +1,6 @@
 """What a fit works with, and what it says while it works."""
 
+import os
 import sys
 import time
 import warnings
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..core.threads import Workers
 
-_PACKAGE = str(Path(__file__).parents[2])
+_PACKAGE = str(Path(__file__).parents[2]) + os.sep
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -31,7 +32,6 @@ class Stage(Enum):
     LABELS = "label transform"
     POSTERIOR = "posterior"
     BELIEF = "belief"
-    CALIBRATION = "calibration"
 
 
 class Event(NamedTuple):

@@ -30,14 +30,14 @@ from ..._gp.core.linalg import (
     whitened_in_parallel,
 )
 from ..._gp.core.regressions import plus_identity, points_covariance
-from ..._gp.core.statistics import ClassStatistics, Features, RowDerivatives, sum_of_gradients
+from ..._gp.core.statistics import ClassStatistics, RowDerivatives, VectorsOf, sum_of_gradients
 from ..._gp.core.threads import Workers
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.kernel_search import State, gradient_of_points
 
 
 def pooled_statistics(
-    rows: InMemoryRows, features: Features, n_points: int, workers: Workers
+    rows: InMemoryRows, features: VectorsOf, n_points: int, workers: Workers
 ) -> ClassStatistics:
     """Class statistics with one Gram for all classes."""
     empty = ClassStatistics.empty(rows.n_classes, n_points, n_grams=1)

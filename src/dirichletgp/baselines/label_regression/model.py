@@ -16,6 +16,7 @@ from ..._gp.core.linalg import cholesky, solve_rows, solve_rows_transposed
 from ..._gp.core.regressions import Basis, make_basis, plus_identity
 from ..._gp.core.statistics import ClassStatistics
 from ..._gp.rows.in_memory import InMemoryRows
+from ..._gp.rows.scaling import of_scaled_blocks
 from ..._gp.training.settings import choice, fraction
 from ..rival import Prepared, RivalClassifier
 from .platt import PlattScaling, hold_out
@@ -90,26 +91,18 @@ class LabelClassifier(RivalClassifier):
 
     def _keep(self, model: LabelModel, prepared: Prepared, held_out: InMemoryRows | None) -> None:
         """Set the attributes of a fitted model, calibrated on rows that were held out."""
+        platt = None
+        if held_out is not None:
+            mean, _ = _latent(model, held_out.X, prepared.encoder.scaler, self.n_jobs)
+            platt = PlattScaling(mean, held_out.codes, held_out.weights)
         self._remember(prepared, model.points)
         self._model = model
-        self._platt = None
+        self._platt = platt
         self.noise_ = model.noise
-        if held_out is not None:
-            mean, _ = self._latent(held_out.X)
-            self._platt = PlattScaling(mean, held_out.codes, held_out.weights)
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
-        return self._latent(self._new_rows(X))
-
-    def _latent(self, rows: AnyArray) -> tuple[Array, Array]:
-        def of_block(block: Array, place: slice) -> Array:
-            mean, variance = self._model.latent(block)
-            return np.column_stack([mean, variance])[: place.stop - place.start]
-
-        both = self._of_blocks(rows, of_block)
-        mean = np.ascontiguousarray(both[:, :-1])
-        return mean, np.repeat(both[:, -1:], mean.shape[1], axis=1)
+        return _latent(self._model, self._new_rows(X), self.scaler_, self.n_jobs)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Scores (n, n_classes) that `predict` takes the largest of.
@@ -159,3 +152,17 @@ class LabelClassifier(RivalClassifier):
         total = clipped.sum(axis=1, keepdims=True)
         normalised = clipped / np.where(total > 0, total, 1.0)
         return np.where(total > 0, normalised, self._model.frequencies)
+
+
+def _latent(
+    model: LabelModel, rows: AnyArray, scaler: Any, n_jobs: int | None
+) -> tuple[Array, Array]:
+    """Mean and variance (n, C) of the latent functions at raw rows."""
+
+    def of_block(block: Array, place: slice) -> Array:
+        mean, variance = model.latent(block)
+        return np.column_stack([mean, variance])[: place.stop - place.start]
+
+    both = of_scaled_blocks(of_block, rows, scaler, len(model.points), n_jobs)
+    mean = np.ascontiguousarray(both[:, :-1])
+    return mean, np.repeat(both[:, -1:], mean.shape[1], axis=1)

@@ -10,7 +10,8 @@ from pkgutil import iter_modules
 from .kernel import KERNELS, Kernel, KernelBelief, KernelGradient, register
 from .stationary import Stationary
 
-for _module in iter_modules(__path__):
+# The default first: so they are listed.
+for _module in sorted(iter_modules(__path__), key=lambda module: module.name != "rbf"):
     import_module(f"{__name__}.{_module.name}")
 
 __all__ = ["KERNELS", "Kernel", "KernelBelief", "KernelGradient", "Stationary", "register"]

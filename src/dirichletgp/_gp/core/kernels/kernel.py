@@ -70,6 +70,11 @@ class Kernel(ABC):
     ) -> Self:
         """Where a search begins, for scaled rows (n, D); None: a lengthscale from their spread."""
 
+    @classmethod
+    @abstractmethod
+    def continuing(cls, earlier: "Kernel", ard: bool) -> "Self | None":
+        """With what can be taken over from an earlier kernel; None if nothing can."""
+
     @abstractmethod
     def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
         """Kernel matrix k(rows, points) of shape (n, M), for rows (n, D) and points (M, D)."""
@@ -146,6 +151,7 @@ class Kernel(ABC):
 
     def same(self, other: "Kernel") -> bool:
         """Whether two kernels give the same values, to the last bit."""
-        if type(self) is not type(other) or self.variance != other.variance:
+        (mine, my_arrays), (theirs, their_arrays) = self.described(), other.described()
+        if mine != theirs or my_arrays.keys() != their_arrays.keys():
             return False
-        return np.array_equal(self.parameters, other.parameters)
+        return all(np.array_equal(my_arrays[name], their_arrays[name]) for name in my_arrays)

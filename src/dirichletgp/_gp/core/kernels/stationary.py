@@ -57,6 +57,16 @@ class Stationary(Kernel):
             lengthscale = float(rows.std(axis=0).mean() * np.sqrt(n_features)) or 1.0
         return cls(np.full(n_features, lengthscale), variance, ard)
 
+    @classmethod
+    def continuing(cls, earlier: Kernel, ard: bool) -> Self | None:
+        """The lengthscales of another stationary kernel, their geometric mean without `ard`."""
+        if not isinstance(earlier, Stationary):
+            return None
+        lengthscale = earlier.lengthscale
+        if not ard:
+            lengthscale = np.full(lengthscale.shape, np.exp(np.log(lengthscale).mean()))
+        return cls(lengthscale, earlier.variance, ard)
+
     def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
         """Kernel matrix of shape (n, M)."""
         if self.exponent is not None and on is NUMPY:
@@ -196,7 +206,8 @@ class Stationary(Kernel):
 
     def described(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Family and variance as JSON, lengthscales as an array."""
-        return {"family": self.name, "variance": self.variance}, {"lengthscale": self.lengthscale}
+        content = {"family": self.name, "variance": self.variance}
+        return content, {"lengthscale": self.lengthscale}
 
     @classmethod
     def restored(

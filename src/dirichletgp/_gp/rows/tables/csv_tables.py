@@ -114,7 +114,7 @@ def csv_layout(stream: PeekableStream, name: str, encoding: str) -> CsvLayout:
         raise TableError(f"{name} has an empty first line, not names of columns")
     if "\ufffd" in line:
         raise not_text(name, encoding)
-    delimiter = _delimiter(line, name)
+    delimiter = _delimiter(header.splitlines()[:2], name)
     return CsvLayout(delimiter, _columns(header, delimiter, name), len(line))
 
 
@@ -128,11 +128,14 @@ def _decoded(first: bytes, name: str, encoding: str) -> str:
     return first.decode("utf-8-sig", "replace")
 
 
-def _delimiter(line: str, name: str) -> str:
-    plain = re.sub(r'"[^"]*"', "", line)  # what stands in quotes delimits nothing
-    if ".tsv" in Path(name).suffixes and "\t" in plain:
+def _delimiter(lines: list[str], name: str) -> str:
+    """The most frequent mark of the header, preferably one that the next line has as often."""
+    plain = [re.sub(r'"[^"]*"', "", line) for line in lines]  # quotes delimit nothing
+    header = plain[0]
+    if ".tsv" in Path(name).suffixes and "\t" in header:
         return "\t"
-    return max(_DELIMITERS, key=plain.count)
+    agreeing = [mark for mark in _DELIMITERS if 0 < header.count(mark) == plain[-1].count(mark)]
+    return max(agreeing or _DELIMITERS, key=header.count)
 
 
 def _columns(header: str, delimiter: str, name: str) -> list[str]:

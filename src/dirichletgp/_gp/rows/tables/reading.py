@@ -12,12 +12,15 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..chunks import ChunkedSource
 from .csv_tables import CsvLayout, CsvOptions, CsvTable, PeekableStream, csv_layout
 from .errors import TableError
 from .table import ScannedTable, StreamedTable, Table, TableReader, in_one_line
+
+if TYPE_CHECKING:
+    from ..door import Given
 
 CSV, PARQUET, ARROW = "csv", "parquet", "arrow"
 FORMATS = (CSV, PARQUET, ARROW)
@@ -41,7 +44,7 @@ _BLOCK_BYTES = 1 << 20
 _ARROW_FILE = b"ARROW1"
 
 
-def table_rows(given: Any) -> ChunkedSource:
+def table_rows(given: "Given") -> ChunkedSource:
     """Rows of the table that `fit` was given, as training asks for them."""
     try:
         table = table_of(given.X)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import AnyArray
-from ..chunks import checked_finite
 from ..in_memory import Chunk
 from ..weights import sample_weights
 from .errors import TableError, not_text
@@ -141,10 +140,10 @@ class TableReader:
 
     def _features(self, columns: Any, schema: Any) -> list[str]:
         others = {self.label, self.weight}
-        there = list(schema.names)
+        all_names = list(schema.names)
         if columns is None:
-            columns = [name for name in there if name not in others]
-        names = [_column("columns", name, there, "a column") for name in columns]
+            columns = [name for name in all_names if name not in others]
+        names = [_column("columns", name, all_names, "a column") for name in columns]
         if others & set(names):
             raise ValueError(
                 f"columns={names} holds the labels {self.label!r} or the weights; "
@@ -184,7 +183,7 @@ class TableReader:
         if self.weight is not None:
             given = columns[self.weight].to_numpy(zero_copy_only=False)
             weights = sample_weights(given, len(X), part=True)
-        return Chunk(checked_finite(X, names), _labels(columns[self.label]), weights)
+        return Chunk(X, _labels(columns[self.label]), weights)
 
 
 def _column(argument: str, name: Any, columns: list[str], what: str) -> str:

@@ -399,7 +399,7 @@ def test_models_that_do_not_share_everything_are_not_merged(data):
     one = quick(scaler="standard").fit(X, y)
     rescaled = copy.deepcopy(one)
     encoder = replace(one._fitted.encoder, scaler=StandardScaler().fit(X[:100]))
-    rescaled._state = replace(one._fitted, encoder=encoder)
+    rescaled._result = replace(one._fitted, encoder=encoder)
     cases = [
         (quick().fit(X[:500], y[:500]), "scaling and inducing points and kernel"),
         (rescaled, "scaling"),

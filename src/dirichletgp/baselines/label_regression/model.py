@@ -102,7 +102,8 @@ class LabelClassifier(RivalClassifier):
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
-        return _latent(self._model, self._new_rows(X), self.scaler_, self.n_jobs)
+        rows = self._new_rows(X)
+        return _latent(self._model, rows, self.scaler_, self.n_jobs)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Scores (n, n_classes) that `predict` takes the largest of.

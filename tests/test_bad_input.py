@@ -144,6 +144,7 @@ def test_duplicate_rows(moons):
     assert classifier.score(X, y) == 1.0
 
 
+@pytest.mark.filterwarnings("ignore:Rows left out:RuntimeWarning")
 def test_identical_rows_with_different_labels_are_a_coin_toss():
     X, y = np.zeros((100, 2)), np.arange(100) % 2
     np.testing.assert_allclose(fit((X, y)).predict_proba(X[:1]), 0.5, atol=0.02)

@@ -222,7 +222,7 @@ def test_progress_shows_speed_and_time_left(data, tmp_path, small_chunks, monkey
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_stops_within_a_block(monkeypatch):
     """A span has up to 16,384 rows, a block about a thousand: no more than a block is finished."""
-    monkeypatch.setattr("dirichletgp._gp.training.inducing_points._FEW_POINTS", 1_000)
+    monkeypatch.setattr("dirichletgp._gp.training.schedule.FEW_POINTS", 1_000)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400_000, 3))
     y = (X[:, 0] > 0).astype(int)

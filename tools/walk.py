@@ -54,7 +54,7 @@ def calls(folder, n_classes):
     from pyarrow import parquet
 
     X, y = make_classification(
-        1_500, 5, n_informative=5, n_redundant=0, n_classes=n_classes, random_state=0
+        2_000, 5, n_informative=5, n_redundant=0, n_classes=n_classes, random_state=0
     )
     path = Path(folder, "rows.parquet")
     columns = {f"x{j}": column for j, column in enumerate(X.T)}

@@ -18,8 +18,9 @@ _STAGES = [
     (Stage.POINTS, 0.05),
     (Stage.KERNEL, 0.18),
     (Stage.STATISTICS, 0.04),
-    (Stage.LABELS, 0.06),
-    (Stage.POSTERIOR, 0.02),
+    (Stage.LABELS, 0.05),
+    (Stage.POSTERIOR, 0.01),
+    (Stage.COMPARISON, 0.02),
 ]
 _WORDS = {
     Stage.FIRST_PASS: "looking at the columns",
@@ -30,6 +31,7 @@ _WORDS = {
     Stage.STATISTICS: "passing over all rows",
     Stage.LABELS: "choosing the label transform",
     Stage.POSTERIOR: "solving",
+    Stage.COMPARISON: "comparing with plainer models",
 }
 # Evaluations of each search of a kernel, the last ones short: shares of `max_iter`.
 _EVALUATIONS = (1.0, 1 / 4, 1 / 10)

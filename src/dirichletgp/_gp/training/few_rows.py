@@ -20,17 +20,24 @@ from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
 from .fitted import Model
 from .inducing_points import PointPlacer
-from .kernel_search import KernelSearch, KernelTraining, Objective, State, basis_of
+from .kernel_search import (
+    KernelSearch,
+    KernelTraining,
+    Objective,
+    State,
+    basis_of,
+    more_jitter,
+)
 from .label_search import LabelSearch, rows_that_score
 from .left_out import LeftOut, cross_fitted
 from .progress import Progress, Stage, warn_caller
 
 AnyState = TypeVar("AnyState", bound=State)
 
-# Up to so many rows, and so many probabilities of them, all of this is affordable and needed.
-_FEW_ROWS, _FEW_PROBABILITIES = 1_500, 30_000
-# Points that kernels are learned and models compared with, even if the final model is exact.
-POINTS = 256
+# Points that models are compared with, even if the final one is exact.
+_POINTS = 256
+# Fewer rows than this cannot judge.
+_FEWEST_ROWS = 20
 # Kernels of folds start with all features alike: which of them matter they find out themselves.
 _FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-5
 # Evaluations of the label search of a plainer model, which usually loses.
@@ -41,11 +48,6 @@ _FAR, _NOTHING = 10.0, 1e-8
 # constants of a label transform fit that much of pure noise, and between equals the learned kernel
 # has proved safer.
 _HANDICAPS = {"learned": 1.0, "linear": 2.0, "constant": 0.0}
-
-
-def are_few(rows: InMemoryRows) -> bool:
-    """Whether rows are so few that the kernel has to be learned with care, and can be."""
-    return len(rows) <= _FEW_ROWS and len(rows) * rows.n_classes <= _FEW_PROBABILITIES
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,15 @@ class FewRows:
     def _pool(self) -> InMemoryRows:
         return self.placer.pool
 
+    @property
+    def can_judge(self) -> bool:
+        """Whether there are rows enough to leave some out."""
+        return len(self._pool) >= _FEWEST_ROWS
+
     @cached_property
     def points(self) -> Array:
         """Points of kernels that are learned for comparison only."""
-        return self.placer.points_for_comparison(self.typical, POINTS)
+        return self.placer.points_for_comparison(self.typical, _POINTS)
 
     def label_search(self, basis: Basis, statistics: ClassStatistics) -> LabelSearch:
         """A search for the label transform of a model; few points do, where rows are few."""
@@ -95,17 +102,22 @@ class FewRows:
         start = replace(state, kernel=state.kernel.pulled_together(), points=self.points)
 
         def learn(rows: InMemoryRows) -> Basis:
-            search = KernelSearch(objective(rows, start), start, False, Progress(0))
-            return basis_of(search.run(_FOLD_ITERATIONS, _FOLD_TOLERANCE))[0]
+            state = start
+            while True:
+                search = KernelSearch(objective(rows, state), state, False, Progress(0))
+                try:
+                    return basis_of(search.run(_FOLD_ITERATIONS, _FOLD_TOLERANCE))[0]
+                except np.linalg.LinAlgError:
+                    state = more_jitter(state)
 
         workers, _, progress = self.training.resources
-        with progress.stage(Stage.LEFT_OUT, "left-out predictions, cross-fitted"):
+        with progress.stage(Stage.COMPARISON, "left-out predictions, cross-fitted"):
             return cross_fitted(self._pool, learn, transform, self.prior, workers)
 
     def best(self, learned: Model) -> Model:
         """The model, or a plainer one that predicts rows left out better."""
         progress = self.training.resources.progress
-        with progress.stage(Stage.LEFT_OUT, "plainer models"):
+        with progress.stage(Stage.COMPARISON, "plainer models"):
             models = {
                 "learned": learned,
                 "linear": self._linear(learned),

@@ -31,6 +31,7 @@ class Stage(Enum):
     STATISTICS = "statistics"
     LABELS = "label transform"
     POSTERIOR = "posterior"
+    COMPARISON = "comparison"
     BELIEF = "belief"
 
 

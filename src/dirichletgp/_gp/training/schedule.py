@@ -51,7 +51,14 @@ _SURPRISE_FLOOR = 0.05
 # and the noise is too small, lengthscales become so short that every row explains itself, and
 # nothing later gets them out of it.
 _FIRST_ALPHA = 0.3
+# Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
+# can be: with so many points, even if the final model is exact.
+_FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
+
+
+def _are_few(rows: InMemoryRows) -> bool:
+    return len(rows) <= _FEW_ROWS and len(rows) * rows.n_classes <= _FEW_PROBABILITIES
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class Trainer:
         self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
-        self._rows_are_few = few_rows.are_few(rows.sample)
+        self._rows_are_few = _are_few(rows.sample)
 
     def run(
         self,
@@ -201,7 +208,7 @@ class Trainer:
             target_variance = self._target_variance(LabelTransform.dirichlet(alpha))
             kernel = self.training.start_kernel(self.placer.pool, target_variance)
         points = self.placer.first_points(
-            kernel, few_rows.POINTS if self._rows_are_few else FEW_POINTS
+            kernel, _POINTS_FOR_FEW_ROWS if self._rows_are_few else FEW_POINTS
         )
         return DirichletState(kernel, points, alpha_epsilon=alpha)
 
@@ -332,6 +339,8 @@ class Trainer:
 
     def _compared(self, model: Model, state: DirichletState) -> Model:
         """The model with honest left-out predictions, or a plainer one that has better ones."""
+        if not self._few_rows.can_judge:
+            return model
         left_out = self._few_rows.left_out(state, self._objective, model.transform)
         model = replace(model, left_out=left_out)
         return self._few_rows.best(model) if self._may_be_plainer else model

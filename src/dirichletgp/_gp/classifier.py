@@ -519,8 +519,9 @@ class DirichletGPClassifier(FittedClassifier):
         """Write the fitted model to one file, which `load` reads back.
 
         The file holds arrays and JSON with checksums, no code, and nothing that grows with the
-        number of rows (a stream that still keeps its first rows, to learn from them anew, keeps
-        them in the file too). It replaces an older one in a single step: a crash or a full disk
+        number of rows beyond 1,500 (of so few, left-out predictions are kept for `loo_proba`; a
+        stream that still keeps its first rows, to learn from them anew, keeps them in the file
+        too). It replaces an older one in a single step: a crash or a full disk
         leaves the older one as it was.
 
         Parameters

@@ -1,4 +1,4 @@
-"""What a reader of the moved code found: each was right before, and is right again."""
+"""Promises that are easily broken: types of labels, whole estimators, heeded parameters."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,9 @@ def how_it_was_made(classifier: Any, more: Mapping[str, str] | None) -> list[tup
 def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
     transform = classifier.label_transform_
     kernel, _ = fitted_kernel(classifier)
-    each = "one lengthscale per feature" if np.ndim(classifier.lengthscale_) else "one lengthscale"
+    names = kernel.parameter_names([f"x{j}" for j in range(classifier.n_features_in_)])
+    kinds = sorted({name.partition(" of ")[0] for name in names})
+    each = ", ".join(f"one {kind}" + " per feature" * (len(names) > 1) for kind in kinds)
     pairs = [
         ("Training rows", f"{round(float(classifier.class_count_.sum())):,}"),
         ("Features", f"{classifier.n_features_in_:,}"),

@@ -13,11 +13,13 @@ from dirichletgp._gp.core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
     log_probability_of,
+)
+from dirichletgp._gp.core.probabilities.table import STEP, log_intensity
+from dirichletgp._gp.core.probabilities.uncertainty import (
     probability_interval,
     sample_probabilities,
     uncertainty,
 )
-from dirichletgp._gp.core.probabilities.table import STEP, log_intensity
 
 # --- Referees ------------------------------------------------------------------------------------
 

@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
-from .core.probabilities.softmax import (
-    class_probabilities,
-    log_class_probabilities,
+from .core.probabilities.softmax import class_probabilities, log_class_probabilities
+from .core.probabilities.uncertainty import (
     probability_interval,
     sample_probabilities,
     uncertainty,

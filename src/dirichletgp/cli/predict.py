@@ -7,7 +7,8 @@ import numpy as np
 import typer
 
 from .._gp.core.arrays import Array
-from .._gp.core.probabilities.softmax import class_probabilities, probability_interval, uncertainty
+from .._gp.core.probabilities.softmax import class_probabilities
+from .._gp.core.probabilities.uncertainty import probability_interval, uncertainty
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import open_table
 from .console import print_json, say, with_one_line_errors

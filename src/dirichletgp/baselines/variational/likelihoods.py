@@ -4,7 +4,7 @@ Variational inference needs, for every row, E[log p(y | f)] with f ~ N(mean, var
 over latents, and its derivatives with respect to mean and variance. One-dimensional expectations
 are Gauss-Hermite sums, and the derivatives are those of the sum itself, so that bound and gradient
 agree to rounding. The softmax, for which other libraries draw samples or bound the bound, is an
-exact integral (`_race.py`).
+exact integral (`uncertainty.py`).
 """
 
 from collections.abc import Callable
@@ -15,11 +15,8 @@ from numpy.polynomial.hermite import hermgauss
 from scipy.special import erfcx, expit, log_ndtr, ndtr, ndtri
 
 from ..._gp.core.arrays import Array, Integers
-from ..._gp.core.probabilities.softmax import (
-    class_probabilities,
-    expected_log_softmax,
-    probability_interval,
-)
+from ..._gp.core.probabilities.softmax import class_probabilities
+from ..._gp.core.probabilities.uncertainty import expected_log_softmax, probability_interval
 
 Curvature = Callable[[Array], Array]
 

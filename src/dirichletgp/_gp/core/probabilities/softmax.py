@@ -1,32 +1,50 @@
-"""From latent means and variances to class probabilities: quadrature, quantiles, entropies.
+"""From latent means and variances to class probabilities, by integrals.
 
 Every function takes independent Gaussian latents f_c ~ N(mean_c, variance_c), arrays of shape
 (n, C), and speaks about pi = softmax(f). Expectations are integrals, never samples; a row's result
 depends on that row alone, to the last bit.
 
-Two classes need f_1 - f_0 only: one integral over a Gaussian. Many classes are a race
-(`integral.py`).
+Two classes need f_1 - f_0 only: one integral over a Gaussian. Many classes are a race: with
+standard Gumbel noise added to every latent, the largest is c with probability pi_c. Let
+kappa_c(s) = -log P(f_c + noise <= s) (`table.py`) and E = sum_c kappa_c, so that F = exp(-E) is the
+distribution function of the level T that wins. Then, by parts,
+
+    E[pi_i] = integral of -kappa_i' exp(-E) ds = integral of kappa_i F' ds = E[kappa_i(T)].
+
+The last form needs the derivative of log E only, which finite differences give, and decays twice as
+fast as the first. The trapezoidal rule converges exponentially in s.
 """
 
 from collections.abc import Iterator
+from math import factorial
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr, expit, ndtri
 
 from ..arrays import Array, Integers
 from ..threads import grouped
-from .integral import (
-    COARSE,
-    FITTING,
-    MOMENTS,
-    NUMBERS_IN_CACHE,
-    PLAIN,
-    TAILS,
-    level_integrals,
-)
+from .table import STEP, log_intensity
 
+NUMBERS_IN_CACHE = 2**16  # numbers in the largest temporary array: a block of rows stays in cache
 _LARGEST_SIGMA = 500.0  # beyond this a softmax is an argmax, to 2e-6
-_INTERVAL_SEED = 20180527
+_MOST_LEVELS = 2**15
+
+
+class Accuracy(NamedTuple):
+    """How far and how finely a race is integrated."""
+
+    depth: float  # from where the winning level lies below with probability exp(-depth)
+    height: float  # to where every intensity has fallen by exp(-height)
+    stride: int  # spacing of the levels, in units of STEP
+    degree: int  # of the interpolation in the table
+    tails: bool  # whether tiny probabilities must be right in relative terms
+
+
+PLAIN = Accuracy(depth=25.0, height=10.5, stride=1, degree=3, tails=False)
+TAILS = Accuracy(depth=28.0, height=11.5, stride=1, degree=3, tails=True)
+MOMENTS = PLAIN._replace(height=24.0)  # F' alone decays half as fast as kappa F'
+FITTING = Accuracy(depth=20.0, height=17.0, stride=1, degree=2, tails=False)
+COARSE = Accuracy(depth=14.0, height=6.0, stride=2, degree=2, tails=True)
 
 
 def class_probabilities(mean: Array, variance: Array) -> Array:
@@ -48,9 +66,9 @@ def class_probabilities(mean: Array, variance: Array) -> Array:
     >>> class_probabilities(np.array([[0.0, 2.0]]), np.array([[0.5, 0.5]])).round(6)
     array([[0.155463, 0.844537]])
     """
-    mean, variance = _standard_form(mean, variance)
+    mean, variance = standard_form(mean, variance)
     if mean.shape[1] == 2:
-        return np.exp(_two_class_logs(mean, variance))
+        return np.exp(two_class_logs(mean, variance))
     out = np.empty_like(mean)
     for rows, integral in level_integrals(mean, variance, PLAIN):
         p = np.multiply(integral.kappa, integral.density[:, None, :], out=integral.kappa).sum(
@@ -72,9 +90,9 @@ def log_class_probabilities(mean: Array, variance: Array) -> Array:
     -------
     ndarray of shape (n, C)
     """
-    mean, variance = _standard_form(mean, variance)
+    mean, variance = standard_form(mean, variance)
     if mean.shape[1] == 2:
-        return _two_class_logs(mean, variance)
+        return two_class_logs(mean, variance)
     out = np.empty_like(mean)
     for rows, integral in level_integrals(mean, variance, TAILS):
         out[rows] = integral.log_expectation(integral.log_kappa)
@@ -99,9 +117,9 @@ def log_probability_of(
     -------
     ndarray of shape (n,)
     """
-    mean, variance = _standard_form(mean, variance)
+    mean, variance = standard_form(mean, variance)
     if mean.shape[1] == 2:
-        logs = _two_class_logs(mean, variance, coarse)
+        logs = two_class_logs(mean, variance, coarse)
         return np.take_along_axis(logs, codes[:, None], axis=1)[:, 0]
     out = np.empty(len(mean))
     for rows, integral in level_integrals(mean, variance, COARSE if coarse else TAILS):
@@ -110,143 +128,7 @@ def log_probability_of(
     return out
 
 
-def probability_interval(
-    mean: Array, variance: Array, level: float = 0.95, n_samples: int = 1_000
-) -> tuple[Array, Array]:
-    """Equal-tailed credible intervals of the class probabilities softmax(f).
-
-    Two classes in closed form; many by Latin hypercube draws, the same for every row and call.
-
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n, C)
-        Of the independent Gaussian latents.
-    level : float, default=0.95
-        Posterior probability of the interval.
-    n_samples : int, default=1000
-        Number of draws for more than two classes.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n, C)
-    """
-    mean, variance = _standard_form(mean, variance)
-    sigma = np.sqrt(variance)
-    n, n_classes = mean.shape
-    lower, upper = np.empty_like(mean), np.empty_like(mean)
-    if n_classes == 2:
-        centre = mean[:, 1] - mean[:, 0]
-        reach = ndtri(0.5 + level / 2) * np.hypot(sigma[:, 0], sigma[:, 1])
-        lower[:, 1], upper[:, 1] = expit(centre - reach), expit(centre + reach)
-        lower[:, 0], upper[:, 0] = expit(-centre - reach), expit(-centre + reach)
-        return lower, upper
-    scores = np.tile(ndtri((np.arange(n_samples) + 0.5) / n_samples), (n_classes, 1))
-    draws = np.random.default_rng(_INTERVAL_SEED).permuted(scores, axis=1)
-    step = max(1, 2 * NUMBERS_IN_CACHE // draws.size)
-    for start in range(0, n, step):
-        rows = slice(start, start + step)
-        pi = _softmax(mean[rows, :, None] + sigma[rows, :, None] * draws, axis=1)
-        tails = [0.5 - level / 2, 0.5 + level / 2]
-        lower[rows], upper[rows] = np.quantile(pi, tails, axis=2, overwrite_input=True)
-    return lower, upper
-
-
-def uncertainty(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-    """Entropy of the prediction, and how much of it would remain were the latents known.
-
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n, C)
-        Of the independent Gaussian latents.
-
-    Returns
-    -------
-    total : ndarray of shape (n,)
-        Entropy of E[softmax(f)], in nats.
-    aleatoric : ndarray of shape (n,)
-        Expected entropy of softmax(f).
-    epistemic : ndarray of shape (n,)
-        Their difference, the mutual information of label and latents: not negative.
-    """
-    mean, variance = _standard_form(mean, variance)
-    if mean.shape[1] == 2:
-        p = np.exp(_two_class_logs(mean, variance))
-        aleatoric = _expected_binary_entropy(mean[:, 1] - mean[:, 0], variance.sum(axis=1))
-    else:
-        p, aleatoric = np.empty_like(mean), np.empty(len(mean))
-        for rows, integral in level_integrals(mean, variance, MOMENTS):
-            log_total, p[rows], spread = integral.moments()
-            # E[logsumexp(f)] - sum_i E[pi_i f_i]; by Stein's lemma E[pi_i f_i] = m_i E[pi_i] + v_i
-            # E[pi_i (1 - pi_i)]
-            aleatoric[rows] = log_total - (mean[rows] * p[rows] + variance[rows] * spread).sum(
-                axis=1
-            )
-    total = entr(p).sum(axis=1)
-    aleatoric = np.clip(aleatoric, 0.0, total)
-    return total, aleatoric, total - aleatoric
-
-
-def expected_log_softmax(
-    codes: Integers, mean: Array, variance: Array
-) -> tuple[Array, Array, Array]:
-    """E[log softmax(f)] of one given class per row, and its derivatives, right to about 1e-6.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        The class of each row.
-    mean, variance : ndarray of shape (n, C)
-        Of the independent Gaussian latents.
-
-    Returns
-    -------
-    value : ndarray of shape (n,)
-    by_mean, by_variance : ndarray of shape (n, C)
-        With respect to means and variances: 1{i = class} - E[pi_i], and -E[pi_i (1 - pi_i)] / 2.
-    """
-    log_total, by_mean, by_variance = np.empty(len(mean)), np.empty_like(mean), np.empty_like(mean)
-    for rows, integral in level_integrals(mean, variance, FITTING):
-        log_total[rows], by_mean[rows], by_variance[rows] = integral.moments()
-    own = np.arange(len(mean)), codes
-    np.negative(by_mean, out=by_mean)
-    by_mean[own] += 1.0
-    by_variance *= -0.5
-    return mean[own] - log_total, by_mean, by_variance
-
-
-def sample_probabilities(
-    mean: Array, variance: Array, n_samples: int, rng: np.random.Generator
-) -> Array:
-    """Draws of the class probabilities softmax(f).
-
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n, C)
-        Of the independent Gaussian latents.
-    n_samples : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n, C)
-    """
-    f = rng.standard_normal((n_samples, *np.shape(mean)))
-    f *= np.sqrt(variance)
-    f += mean
-    return _softmax(f, axis=2)
-
-
-def _softmax(f: Array, axis: int) -> Array:
-    """Softmax in place."""
-    f -= f.max(axis=axis, keepdims=True)
-    np.exp(f, out=f)
-    f /= f.sum(axis=axis, keepdims=True)
-    return f
-
-
-def _standard_form(mean: Array, variance: Array) -> tuple[Array, Array]:
+def standard_form(mean: Array, variance: Array) -> tuple[Array, Array]:
     """Latents with the largest mean at zero, and none so wide that the integrals would not end."""
     mean = np.asarray(mean, dtype=np.float64)
     variance = np.maximum(np.asarray(variance, dtype=np.float64), 0.0)
@@ -259,7 +141,8 @@ def _standard_form(mean: Array, variance: Array) -> tuple[Array, Array]:
     return mean, variance
 
 
-def _two_class_logs(mean: Array, variance: Array, coarse: bool = False) -> Array:
+def two_class_logs(mean: Array, variance: Array, coarse: bool = False) -> Array:
+    """Logarithms of the expected probabilities (n, 2) of two classes."""
     gap = mean[:, 1] - mean[:, 0]
     lesser = _log_expected_sigmoid(-np.abs(gap), variance.sum(axis=1), coarse)
     larger = np.log1p(-np.exp(lesser))
@@ -278,7 +161,7 @@ def _log_expected_sigmoid(mean: Array, variance: Array, coarse: bool = False) ->
     tilt = np.minimum(variance, -mean) / np.maximum(sigma, 1e-150)
     centre = np.minimum(mean + variance, 0.0)
     out = np.empty_like(mean)
-    for rows, y, weight in _gaussian_nodes(sigma, coarse):
+    for rows, y, weight in gaussian_nodes(sigma, coarse):
         x = centre[rows, None] + sigma[rows, None] * y
         log_term = np.minimum(x, 0.0) - centre[rows, None] - tilt[rows, None] * y - 0.5 * y * y
         terms = np.exp(log_term) / (1.0 + np.exp(-np.abs(x)))
@@ -286,19 +169,7 @@ def _log_expected_sigmoid(mean: Array, variance: Array, coarse: bool = False) ->
     return out
 
 
-def _expected_binary_entropy(mean: Array, variance: Array) -> Array:
-    """Expected entropy of a label with log-odds x ~ N(mean, variance)."""
-    sigma = np.sqrt(variance)
-    out = np.empty_like(mean)
-    for rows, y, weight in _gaussian_nodes(sigma):
-        x = np.abs(mean[rows, None] + sigma[rows, None] * y)
-        odds = np.exp(-x)
-        entropy = np.log1p(odds) + x * odds / (1.0 + odds)
-        out[rows] = weight * (entropy * np.exp(-0.5 * y * y)).sum(axis=1)
-    return out
-
-
-def _gaussian_nodes(sigma: Array, coarse: bool = False) -> Iterator[tuple[Integers, Array, float]]:
+def gaussian_nodes(sigma: Array, coarse: bool = False) -> Iterator[tuple[Integers, Array, float]]:
     """Rows, and the nodes and weight of a trapezoidal rule in the standardised variable.
 
     The poles of the sigmoid are pi / sigma off the real axis: the number of nodes grows with sigma.
@@ -310,3 +181,175 @@ def _gaussian_nodes(sigma: Array, coarse: bool = False) -> Iterator[tuple[Intege
     for rows in grouped(count, count, NUMBERS_IN_CACHE):
         y = np.linspace(-reach, reach, int(count[rows[0]]))
         yield rows, y, float((y[1] - y[0]) / np.sqrt(2 * np.pi))
+
+
+class Levels(NamedTuple):
+    """Equally spaced levels of rows: the lowest (n,), spacing in units of STEP, and number."""
+
+    lowest: Array
+    stride: int
+    number: int
+
+
+class LevelIntegral:
+    """Intensities of a block of rows on equally spaced levels.
+
+    Attributes
+    ----------
+    kappa, log_kappa : ndarray of shape (n, C, K)
+        Intensity of each class at each level.
+    density : ndarray of shape (n, K)
+        F' times the spacing: weights of the winning level.
+    """
+
+    def __init__(self, mean: Array, variance: Array, levels: Levels, degree: int) -> None:
+        first = (levels.lowest[:, None] - mean).ravel()
+        flat = log_intensity(first, variance.ravel(), levels.stride, levels.number, degree)
+        self.step = STEP * levels.stride
+        self.lowest = levels.lowest
+        self.log_kappa = flat.reshape(*mean.shape, levels.number)
+        self.kappa = np.exp(self.log_kappa)
+        self.total = self.kappa.sum(axis=1)
+        log_total = np.log(self.total)
+        # F' = -E' exp(-E) with E' = E (log E)'
+        steepness = np.log(_steepness(log_total, self.step))
+        self.log_density = steepness + log_total - self.total + np.log(self.step)
+
+    @property
+    def density(self) -> Array:
+        """F' times the spacing, of shape (n, K)."""
+        return np.exp(self.log_density)
+
+    def log_expectation(self, log_kappa: Array) -> Array:
+        """Logarithm of E[kappa_i(T)] for classes given as (n, c, K); all classes sum to one."""
+        everything = (self.total * self.density).sum(axis=1)
+        log_terms = log_kappa + self.log_density[:, None, :]
+        largest = log_terms.max(axis=2, keepdims=True)
+        log_sum = np.log(np.exp(log_terms - largest).sum(axis=2)) + largest[:, :, 0]
+        result: Array = log_sum - np.log(everything)[:, None]
+        return result
+
+    def moments(self) -> tuple[Array, Array, Array]:
+        """E[logsumexp(f)] of shape (n,), E[pi_i] and E[pi_i (1 - pi_i)] of shape (n, C).
+
+        T is logsumexp(f) plus Gumbel noise, so E[logsumexp(f)] = E[T] - gamma. Differentiating
+        E[pi_i] by m_i shows that E[pi_i (1 - pi_i)] is the integral of kappa_i' (E' - kappa_i')
+        exp(-E).
+        """
+        density = self.density
+        levels = self.lowest[:, None] + self.step * np.arange(density.shape[1])
+        winning_level = (levels * density).sum(axis=1) / density.sum(axis=1)
+        p = (self.kappa * density[:, None, :]).sum(axis=2)
+        p /= p.sum(axis=1, keepdims=True)
+        falling = self.kappa * _steepness(self.log_kappa, self.step)
+        others = falling.sum(axis=1, keepdims=True) - falling
+        survival = self.step * np.exp(-self.total)
+        spread = (falling * others * survival[:, None, :]).sum(axis=2)
+        return winning_level - np.euler_gamma, p, spread
+
+
+def level_integrals(
+    mean: Array, variance: Array, accuracy: Accuracy
+) -> Iterator[tuple[Integers, LevelIntegral]]:
+    """All rows, in blocks that share stride and number of levels."""
+    slab = max(1, 8 * NUMBERS_IN_CACHE // mean.shape[1])
+    for start in range(0, len(mean), slab):
+        m, v = mean[start : start + slab], variance[start : start + slab]
+        lowest, stride, count = _levels(m, v, accuracy)
+        key = 2 * _MOST_LEVELS * stride + count
+        for rows in grouped(key, count * m.shape[1], NUMBERS_IN_CACHE):
+            levels = Levels(lowest[rows], int(stride[rows[0]]), int(count[rows[0]]))
+            yield start + rows, LevelIntegral(m[rows], v[rows], levels, accuracy.degree)
+
+
+def _levels(mean: Array, variance: Array, accuracy: Accuracy) -> tuple[Array, Integers, Integers]:
+    """Where each row's race begins, the spacing of its levels (times STEP), and their number."""
+    middle = _middle_level(mean, variance)
+    distance = np.maximum(middle[:, None] - mean, 0.0)
+    cost = _tail_cost(distance, variance)
+    top = (mean + _tail_distance(cost + accuracy.height, variance)).max(axis=1)
+    # kappa_i F' <= E^2 exp(-E): the race begins where one kappa_j alone has reached `depth`; for
+    # relative accuracy, `depth` - log pi_i ...
+    extra = cost.max(axis=1, keepdims=True) if accuracy.tails else np.zeros((len(mean), 1))
+    depth = accuracy.depth + extra
+    u = 2 * depth / (1 + np.sqrt(1 + 2 * variance * depth))
+    lowest = _level_of(u, mean, variance)
+    if accuracy.tails:
+        # ... or, as kappa_i grows no faster than exp(-s), `depth` + the distance from the middle.
+        depth = accuracy.depth + distance
+        depth = depth + np.log1p(depth)
+        tilt = variance - 1
+        u = 2 * depth / (np.sqrt(tilt**2 + 2 * variance * depth) - tilt)
+        lowest = np.maximum(lowest, _level_of(u, mean, variance))
+    return lowest, *_spacing(top - lowest, variance.min(axis=1), accuracy.stride)
+
+
+def _spacing(span: Array, narrowest: Array, stride: int) -> tuple[Integers, Integers]:
+    """Stride and number of levels: coarser if all latents are wide, or the race would not end."""
+    doublings = np.maximum(
+        np.floor(0.5 * np.log2(np.maximum(narrowest, 1.0))),
+        np.ceil(np.log2(np.maximum(span / (STEP * stride * _MOST_LEVELS), 1.0))),
+    )
+    strides = stride * 2 ** doublings.astype(np.intp)
+    count = np.ceil(span / (STEP * strides)) + 1
+    # Rounded up by an eighth or less, so that few sizes serve all rows
+    unit = np.maximum(2.0 ** np.floor(np.log2(count) - 3), 4.0)
+    return strides, (unit * np.ceil(count / unit)).astype(np.intp)
+
+
+def _middle_level(mean: Array, variance: Array) -> Array:
+    """A level near or above the median of T: where E is about one, from two bounds on kappa."""
+    heavy = mean + 0.5 * variance  # kappa <= exp(v/2 - z)
+    highest = heavy.max(axis=1)
+    by_mean = highest + np.log(np.exp(heavy - highest[:, None]).sum(axis=1))
+    return np.minimum(
+        by_mean, (mean + _tail_distance(np.log(mean.shape[1]) + 1, variance)).max(axis=1)
+    )
+
+
+def _tail_cost(z: Array, variance: Array) -> Array:
+    """About -log kappa(z, v) for z >= 0: a Gaussian tail up to z = v, exponential beyond."""
+    gaussian = 0.5 * z * z / np.maximum(np.maximum(variance, z), 1e-300)
+    return np.where(z < variance, gaussian, z - 0.5 * variance)
+
+
+def _tail_distance(cost: Array | float, variance: Array) -> Array:
+    """The z of a given tail cost."""
+    return np.where(2 * cost < variance, np.sqrt(2 * variance * cost), cost + 0.5 * variance)
+
+
+def _level_of(u: Array, mean: Array, variance: Array) -> Array:
+    """The highest level at which, for some class, kappa = u + v u^2/2 (see `table._left`)."""
+    return (mean - np.log(u) - variance * u).max(axis=1)
+
+
+def _steepness(log_values: Array, step: float) -> Array:
+    """Minus the derivative along the last axis, by central differences of order 10.
+
+    Straight lines continue the values beyond the ends: crude, but integrands are negligible there.
+    """
+    reach = len(_DIFFERENCE)
+    ramp = np.arange(1, reach + 1)
+    left = log_values[..., :1] - log_values[..., 1:2]
+    right = log_values[..., -1:] - log_values[..., -2:-1]
+    padded = np.concatenate(
+        [log_values[..., :1] + left * ramp[::-1], log_values, log_values[..., -1:] + right * ramp],
+        axis=-1,
+    )
+    n = log_values.shape[-1]
+    out = np.zeros_like(log_values)
+    for k, weight in enumerate(_DIFFERENCE, start=1):
+        back, ahead = padded[..., reach - k :][..., :n], padded[..., reach + k :][..., :n]
+        out += (weight / step) * (back - ahead)
+    return np.maximum(out, 1e-300)
+
+
+def _difference_weights(reach: int) -> list[float]:
+    """Weights of f(k) - f(-k), k = 1, ..., reach, in the central difference of order 2 reach."""
+    return [
+        (-1) ** (k + 1) * factorial(reach) ** 2 / (k * factorial(reach - k) * factorial(reach + k))
+        for k in range(1, reach + 1)
+    ]
+
+
+_DIFFERENCE = _difference_weights(5)

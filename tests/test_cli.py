@@ -218,7 +218,7 @@ def test_a_reader_that_has_had_enough_ends_the_command_quietly(folder):
 
 def test_prediction_works_a_batch_at_a_time(run, folder, tmp_path, monkeypatch):
     run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "whole.parquet")
-    monkeypatch.setattr("dirichletgp._gp.rows.tables.reading._BLOCK_BYTES", 4_000)
+    monkeypatch.setattr("dirichletgp._gp.rows.tables.csv_tables._BLOCK_BYTES", 4_000)
     run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "parts.parquet")
     assert parquet.ParquetFile(tmp_path / "parts.parquet").num_row_groups > 1
     assert parquet.read_table(tmp_path / "parts.parquet").equals(

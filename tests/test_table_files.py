@@ -9,9 +9,9 @@ from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.rows.door import Given
-from dirichletgp._gp.rows.tables import reading
+from dirichletgp._gp.rows.tables import csv_tables, reading
 from dirichletgp._gp.rows.tables.errors import TableError
-from dirichletgp._gp.rows.tables.reading import FORMAT_OF_SUFFIX, table_rows
+from dirichletgp._gp.rows.tables.table import FORMAT_OF_SUFFIX, table_rows
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.csv as pc  # noqa: E402
@@ -235,7 +235,7 @@ def test_integer_float32_and_boolean_features_are_numbers(data):
 
 
 def test_a_column_of_csv_may_begin_with_integers_and_go_on_with_fractions(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "_BLOCK_BYTES", 1_000)
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 1_000)
     numbers = [*range(2_000), 0.5]
     labels = [0, 1] * 1_000 + [1]
     lines = [f"{number},{label}" for number, label in zip(numbers, labels, strict=True)]
@@ -271,7 +271,7 @@ def test_delimiters_quotes_marks_of_encoding_and_empty_lines_are_seen(tmp_path):
 
 @pytest.mark.parametrize("labels", ["ab", "01"])
 def test_texts_with_line_breaks_are_read_wherever_blocks_end(labels, tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "_BLOCK_BYTES", 1_000)
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 1_000)
     lines = [f'{i},"so\nmany\n{i}\nlines",{labels[i % 2]}' for i in range(500)]
     (tmp_path / "rows.csv").write_text("\n".join(["x,story,label", *lines]))
     found, _ = rows_of(reader_of(tmp_path / "rows.csv", "label", columns=["x"]))

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from .._gp.rows.tables.errors import TableError
-from .._gp.rows.tables.reading import (
-    CSV,
-    FORMATS,
-    PARQUET,
-    WRITABLE_SUFFIXES,
-    format_of,
-)
+from .._gp.rows.tables.reading import FORMATS
+from .._gp.rows.tables.table import CSV, FORMAT_OF_SUFFIX, PARQUET, format_of
 from ..persistence.atomic_write import replacing
 
 STANDARD_OUTPUT = "-"
+# Written are commas, and nothing is compressed: these suffixes would promise something else.
+_ONLY_READ = (".tsv", ".txt", ".gz")
+_WRITABLE_SUFFIXES = tuple(suffix for suffix in FORMAT_OF_SUFFIX if suffix not in _ONLY_READ)
 
 
 def check_destination(path: str | Path) -> None:
@@ -65,8 +63,8 @@ def open_writer(path: str, format: str | None = None) -> Iterator[Callable[[Any]
 
 def _format_by_name(path: str) -> str:
     format = format_of(path)
-    if format is None or Path(path).suffix.lower() not in WRITABLE_SUFFIXES:
-        known = ", ".join(WRITABLE_SUFFIXES)
+    if format is None or Path(path).suffix.lower() not in _WRITABLE_SUFFIXES:
+        known = ", ".join(_WRITABLE_SUFFIXES)
         raise TableError(
             f"{path}: the name does not end in one of {known}", "--output-format, or rename it"
         )

@@ -212,7 +212,7 @@ def checked_arrays(
 
 
 def _table_rows(given: Given) -> RowSource:
-    from .tables.reading import table_rows
+    from .tables.table import table_rows
 
     return table_rows(given)
 

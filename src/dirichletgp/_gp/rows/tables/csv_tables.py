@@ -12,6 +12,7 @@ from .table import ScannedTable, Table, in_one_line
 
 _DELIMITERS = ",;\t|"
 _FIRST_PIECE = 1 << 16
+_BLOCK_BYTES = 1 << 20
 _LARGEST_HEADER = 4_000_000
 _FEWEST_ROWS = 64
 # What else a file may hold that is called CSV: what it is, and the option that reads it.
@@ -38,11 +39,11 @@ class CsvOptions(NamedTuple):
     parsing: Any
 
     @classmethod
-    def of(cls, layout: CsvLayout, encoding: str, block_bytes: int) -> "CsvOptions":
+    def of(cls, layout: CsvLayout, encoding: str) -> "CsvOptions":
         """The options for a layout, in blocks that hold some rows at least, however wide."""
         from pyarrow import csv
 
-        block_bytes = max(block_bytes, _FEWEST_ROWS * layout.header_length)
+        block_bytes = max(_BLOCK_BYTES, _FEWEST_ROWS * layout.header_length)
         reading = csv.ReadOptions(encoding=encoding, block_size=block_bytes)
         return cls(reading, csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True))
 
@@ -178,3 +179,30 @@ class CsvTable(ScannedTable):
         texts = {field.name for field in fields if not pa.types.is_primitive(field.type)}
         options = self._options if texts - {label} else self._options.without_line_breaks()
         return CsvTable(self._paths, options, pa.schema(fields))
+
+
+def layout_of_file(path: str, encoding: str) -> CsvLayout:
+    """The layout of a CSV file, compressed or not."""
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as stream:
+        return csv_layout(PeekableStream(stream), path, encoding)
+
+
+def csv_table(paths: list[str], layout: CsvLayout, encoding: str, as_text: bool) -> Table:
+    """A table of CSV files of one layout: all columns as text, or as numbers where they are."""
+    import pyarrow as pa
+
+    schema = pa.schema([(name, pa.string()) for name in layout.columns]) if as_text else None
+    return CsvTable(paths, CsvOptions.of(layout, encoding), schema)
+
+
+def csv_stream(stream: PeekableStream, layout: CsvLayout, encoding: str) -> Any:
+    """A pyarrow reader of CSV that comes as a stream, all columns as text."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = CsvOptions.of(layout, encoding)
+    texts = csv.ConvertOptions(column_types=dict.fromkeys(layout.columns, pa.string()))
+    buffered = io.BufferedReader(stream, _BLOCK_BYTES)
+    return csv.open_csv(buffered, options.reading, options.parsing, texts)

@@ -1,21 +1,188 @@
-"""A table that is read a batch of rows at a time, and its rows as training asks for them."""
+"""Tables a batch of rows at a time, and their rows as training asks for them.
 
+All that `fit("rows.parquet", y=...)` reads with: the files that are meant, the table they are, its
+rows. The command line reads with the same classes (`reading.py`), and differs in one thing: `fit`
+wants numbers, so CSV is parsed as it is read; commands read CSV as text and decide what a column
+holds from all of its values, when they learn a recipe.
+"""
+
+import glob
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...core.arrays import AnyArray
+from ..chunks import ChunkedSource
 from ..in_memory import Chunk
 from ..weights import sample_weights
 from .errors import TableError, not_text
+
+if TYPE_CHECKING:
+    from ..door import Given
+
+CSV, PARQUET, ARROW = "csv", "parquet", "arrow"
+FORMAT_OF_SUFFIX = {
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".txt": CSV,
+    ".gz": CSV,
+    ".parquet": PARQUET,
+    ".pq": PARQUET,
+    ".arrow": ARROW,
+    ".feather": ARROW,
+    ".ipc": ARROW,
+}
+ARROW_FILE = b"ARROW1"
+"""How an Arrow file begins that can be read at any place, unlike a stream that was kept."""
 
 _BATCH_VALUES = 1 << 22
 _FEWEST_ROWS, _MOST_ROWS = 1_024, 32_768
 # How pyarrow begins to say what is wrong with a file.
 _SOURCE = re.compile(r".* input source '(?P<name>.*?)': (Invalid: )?")
+
+
+def table_rows(given: "Given") -> ChunkedSource:
+    """Rows of the table that `fit` was given, as training asks for them."""
+    try:
+        table = table_of(given.X)
+    except TableError as error:
+        raise ValueError(f"X: {error}") from error
+    return ChunkedSource(TableReader(table, given.y, given.sample_weight, given.columns))
+
+
+def table_of(where: Any) -> "Table":
+    """The table that `fit` was given, numbers parsed.
+
+    Parameters
+    ----------
+    where : path, glob, folder, list of them, pyarrow Table, RecordBatch or Dataset
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import dataset as arrow
+    except ImportError as error:
+        raise ImportError(
+            "reading files needs pyarrow; install it with: pip install pyarrow"
+        ) from error
+    if isinstance(where, pa.RecordBatch):
+        where = pa.Table.from_batches([where])
+    if isinstance(where, pa.Table):
+        where = arrow.dataset(where)
+    if isinstance(where, arrow.Dataset):
+        return ScannedTable("the table", where)
+    if not isinstance(where, str | os.PathLike | list | tuple):
+        raise TypeError(
+            f"X is a {type(where).__module__}.{type(where).__name__}, which cannot be read twice; "
+            "pass a path, a Table or a Dataset."
+        )
+    files = files_at(where)
+    paths = [file.path for file in files]
+    if files[0].format != CSV:
+        return binary_table(paths, files[0].format)
+    # Here, because tables of CSV are built on this module.
+    from .csv_tables import csv_table, layout_of_file
+
+    return csv_table(paths, layout_of_file(paths[0], "utf-8"), "utf-8", as_text=False)
+
+
+class TableFile(NamedTuple):
+    """A file and its format."""
+
+    path: str
+    format: str
+
+
+def format_of(path: str) -> str | None:
+    """The format of a file by the end of its name, None if that does not say.
+
+    Examples
+    --------
+    >>> format_of("rows.csv.gz"), format_of("rows.PQ"), format_of("rows.xlsx")
+    ('csv', 'parquet', None)
+    """
+    return FORMAT_OF_SUFFIX.get(Path(path).suffix.lower())
+
+
+def files_at(where: Any) -> list[TableFile]:
+    """The files that a path, a glob, a folder or a list of them means, in a fixed order.
+
+    `FileNotFoundError` if one of them means none, `ValueError` if they are of several formats.
+    """
+    files: list[TableFile] = []
+    for pattern in where if isinstance(where, list | tuple) else [where]:
+        found = [file for path in _matches(pattern) for file in _files_of(path)]
+        if not found:
+            raise FileNotFoundError(f"X={os.fspath(pattern)!r}: there are no files in that folder.")
+        files += found
+    formats = sorted({file.format for file in files})
+    if len(formats) > 1:
+        raise ValueError(f"X names files of several formats ({formats}); pass files of one format.")
+    return files
+
+
+def _matches(pattern: Any) -> list[str]:
+    name = os.path.expanduser(os.fspath(pattern))
+    found = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+    if not found:
+        raise FileNotFoundError(
+            f"X={os.fspath(pattern)!r}: there is no such file, and no file matches it."
+        )
+    return found
+
+
+def _files_of(path: str) -> Iterator[TableFile]:
+    """The file itself, or all files of a folder."""
+    if os.path.isdir(path):
+        for inner in sorted(_visible_files(path)):
+            # Programs that write folders of Parquet do not all give their parts a suffix.
+            yield TableFile(inner, format_of(inner) or PARQUET)
+        return
+    format = format_of(path)
+    if format is None:
+        known = ", ".join(FORMAT_OF_SUFFIX)
+        raise ValueError(
+            f"X={path!r} ends in none of {known}; rename it, or pass a pyarrow Dataset."
+        )
+    yield TableFile(path, format)
+
+
+def _visible_files(folder: str) -> Iterator[str]:
+    """Files in a folder and below, without hidden ones and the marks that Spark leaves there."""
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        for name in names:
+            if not name.startswith((".", "_")):
+                yield os.path.join(root, name)
+
+
+def binary_table(paths: list[str], format: str) -> "Table":
+    """A table of Parquet or Arrow files."""
+    from pyarrow import dataset as arrow
+    from pyarrow import ipc
+
+    if os.path.getsize(paths[0]) == 0:
+        raise TableError(f"{paths[0]} is empty")
+    with in_one_line(paths[0]):
+        if format == PARQUET:
+            # Local files: to have row groups in memory before they are decoded gains nothing.
+            options = arrow.ParquetFragmentScanOptions(pre_buffer=False)
+            parquet = arrow.ParquetFileFormat(default_fragment_scan_options=options)
+            return ScannedTable(paths[0], arrow.dataset(paths, format=parquet))
+        if len(paths) == 1 and not _is_arrow_file(paths[0]):
+            return StreamedTable(paths[0], partial(ipc.open_stream, paths[0]))
+        return ScannedTable(paths[0], arrow.dataset(paths, format="ipc"))
+
+
+def _is_arrow_file(path: str) -> bool:
+    """Whether a file can be read at any place, as opposed to a stream that was kept."""
+    with open(path, "rb") as file:
+        return file.read(len(ARROW_FILE)) == ARROW_FILE
 
 
 class Table:

@@ -17,8 +17,8 @@ from _measure import say_where
 from scipy.optimize import nnls
 
 from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.parallel import Workers
 from dirichletgp._gp.core.regressions import make_basis
-from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.rows.scaling import NormalScores
 

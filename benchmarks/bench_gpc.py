@@ -21,8 +21,8 @@ from sklearn.preprocessing import MinMaxScaler
 
 from dirichletgp import DirichletGPClassifier, VariationalGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.parallel import Workers
 from dirichletgp._gp.core.regressions import make_basis
-from dirichletgp._gp.core.threads import Workers
 from dirichletgp.baselines.variational.belief import Belief
 from dirichletgp.baselines.variational.inference import Inference, WhitenedRows
 from dirichletgp.baselines.variational.likelihoods import Bernoulli

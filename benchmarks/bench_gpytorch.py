@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
-from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.core.parallel import Workers
 from dirichletgp.metrics import error_rate, mean_negative_log_likelihood
 
 try:

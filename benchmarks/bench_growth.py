@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 from _measure import by_turns, objective_of, say_where, synthetic
 
-from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.core.parallel import Workers
 
 
 def evaluation(size, workers):

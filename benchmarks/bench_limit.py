@@ -15,8 +15,7 @@ import threading
 import numpy as np
 from _measure import by_turns, objective_of, ratio, rounds_for, say_where, synthetic
 
-from dirichletgp._gp.core.linalg import add_gram
-from dirichletgp._gp.core.threads import Workers, block_size
+from dirichletgp._gp.core.parallel import Workers, add_gram, block_size
 
 # rows, points, classes, features
 SIZES = [(100_000, 500, 2, 18), (100_000, 200, 2, 18), (15_000, 200, 26, 16)]

@@ -13,7 +13,7 @@ from _measure import JITTER, PAUSE, by_turns, letter, objective_of, ratio, say_w
 from per_class import PerClassBound
 
 from dirichletgp._gp.core.kernels import KERNELS
-from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.core.parallel import Workers
 
 ALPHA = 0.001
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dirichletgp._gp.core.threads import Workers
+from dirichletgp._gp.core.parallel import Workers
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import referee
 
 from dirichletgp._gp.core.bound import collapsed_bound
 from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.parallel import Workers
 from dirichletgp._gp.core.regressions import LabelTransform, Posterior, make_basis
-from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.training.kernel_search import BoundObjective
 
 CLASSES = [2, 3, 12]

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
-from dirichletgp._gp.core.threads import effective_threads
+from dirichletgp._gp.core.parallel import effective_threads
 from dirichletgp._gp.training.label_search import ALPHAS
 from dirichletgp._gp.training.schedule import Trainer
 from dirichletgp._gp.training.settings import default_points

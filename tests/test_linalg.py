@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dirichletgp._gp.core import linalg as _linalg
+from dirichletgp._gp.core import parallel
 
 
 @pytest.fixture(params=[1, 5, 64, 130])
@@ -24,25 +24,25 @@ def rows(size):
 
 def test_cholesky_and_inverses(lower, size):
     matrix = lower @ lower.T
-    np.testing.assert_allclose(_linalg.cholesky(matrix), lower, atol=1e-10)
+    np.testing.assert_allclose(parallel.cholesky(matrix), lower, atol=1e-10)
     np.testing.assert_allclose(
-        _linalg.inverse_from_cholesky(lower), np.linalg.inv(matrix), atol=1e-8
+        parallel.inverse_from_cholesky(lower), np.linalg.inv(matrix), atol=1e-8
     )
-    assert _linalg.log_determinant(lower) == pytest.approx(np.linalg.slogdet(matrix)[1])
+    assert parallel.log_determinant(lower) == pytest.approx(np.linalg.slogdet(matrix)[1])
 
 
 def test_solves(lower, rows):
     inverse = np.linalg.inv(lower)
-    np.testing.assert_allclose(_linalg.solve_rows(lower, rows.copy()), rows @ inverse.T, atol=1e-8)
+    np.testing.assert_allclose(parallel.solve_rows(lower, rows.copy()), rows @ inverse.T, atol=1e-8)
     np.testing.assert_allclose(
-        _linalg.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8
+        parallel.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8
     )
     columns = np.ascontiguousarray(rows.T)
     np.testing.assert_allclose(
-        _linalg.solve_columns(lower, columns.copy()), inverse @ columns, atol=1e-8
+        parallel.solve_columns(lower, columns.copy()), inverse @ columns, atol=1e-8
     )
     np.testing.assert_allclose(
-        _linalg.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8
+        parallel.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8
     )
 
 
@@ -50,33 +50,35 @@ def test_products_from_both_sides(lower, size):
     inverse = np.linalg.inv(lower)
     A = np.random.default_rng(2).normal(size=(size, size))
     gram = A @ A.T
-    np.testing.assert_allclose(_linalg.whitened(lower, gram), inverse @ gram @ inverse.T, atol=1e-7)
     np.testing.assert_allclose(
-        _linalg.pulled_back(lower, gram.copy()), inverse.T @ gram @ inverse, atol=1e-7
+        parallel.whitened(lower, gram), inverse @ gram @ inverse.T, atol=1e-7
     )
     np.testing.assert_allclose(
-        _linalg.whitened_in_parallel(lower, gram, map), inverse @ gram @ inverse.T, atol=1e-7
+        parallel.pulled_back(lower, gram.copy()), inverse.T @ gram @ inverse, atol=1e-7
     )
     np.testing.assert_allclose(
-        _linalg.pulled_back_in_parallel(lower, gram, map), inverse.T @ gram @ inverse, atol=1e-7
+        parallel.whitened_in_parallel(lower, gram, map), inverse @ gram @ inverse.T, atol=1e-7
     )
-    np.testing.assert_allclose(_linalg.product(A, gram), A @ gram, atol=1e-9)
+    np.testing.assert_allclose(
+        parallel.pulled_back_in_parallel(lower, gram, map), inverse.T @ gram @ inverse, atol=1e-7
+    )
+    np.testing.assert_allclose(parallel.product(A, gram), A @ gram, atol=1e-9)
 
 
 def test_gram_accumulates(rows, size):
     gram = np.zeros((size, size))
-    _linalg.add_gram(rows, gram)
-    _linalg.add_gram(2 * rows, gram)
-    _linalg.add_gram(rows[:0].copy(), gram)
-    np.testing.assert_allclose(_linalg.symmetrise(gram), 5 * rows.T @ rows, atol=1e-10)
+    parallel.add_gram(rows, gram)
+    parallel.add_gram(2 * rows, gram)
+    parallel.add_gram(rows[:0].copy(), gram)
+    np.testing.assert_allclose(parallel.symmetrise(gram), 5 * rows.T @ rows, atol=1e-10)
 
 
 @pytest.mark.parametrize("matrix", [-np.eye(3), np.full((2, 2), np.nan), np.ones((3, 3))])
 def test_what_is_not_positive_definite_is_refused(matrix):
     with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
-        _linalg.cholesky(matrix)
+        parallel.cholesky(matrix)
 
 
 def test_what_fortran_would_misread_is_refused():
     with pytest.raises(ValueError, match="C-contiguous"):
-        _linalg.solve_rows(np.eye(3), np.ones((3, 4)).T)
+        parallel.solve_rows(np.eye(3), np.ones((3, 4)).T)

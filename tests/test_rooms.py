@@ -29,8 +29,7 @@ FLOORS = [
 CORE = [
     "arrays",
     "operations",
-    "threads",
-    "linalg",
+    "parallel",
     "kernels",
     "statistics",
     "regressions",

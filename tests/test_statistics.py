@@ -6,13 +6,13 @@ import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dirichletgp._gp.core.parallel import Workers
 from dirichletgp._gp.core.statistics import (
     BoundStatistics,
     ClassStatistics,
     add_block,
     weighted_by_roots,
 )
-from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 
 N_ROWS = 200

@@ -7,8 +7,8 @@ from sklearn.decomposition import PCA
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.parallel import Workers
 from dirichletgp._gp.core.regressions import LabelTransform
-from dirichletgp._gp.core.threads import Workers
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.rows.scaling import NormalScores
 from dirichletgp._gp.training.kernel_search import BoundObjective

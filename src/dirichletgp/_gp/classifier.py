@@ -17,7 +17,7 @@ from .. import persistence
 from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
-from .core.threads import Workers
+from .core.parallel import Workers
 from .predictions import FittedClassifier
 from .rows.door import FLOATS, Given, SampleSize, checked_arrays, choose_rows
 from .rows.in_memory import Chunk, Encoder

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
+from .core.parallel import Workers
 from .core.probabilities.softmax import class_probabilities, log_class_probabilities
 from .core.probabilities.uncertainty import (
     probability_interval,
@@ -20,7 +21,6 @@ from .core.probabilities.uncertainty import (
     uncertainty,
 )
 from .core.regressions import LabelTransform
-from .core.threads import Workers
 from .rows.door import FLOATS, is_dask, is_tensor
 from .rows.scaling import of_scaled_blocks
 from .rows.weights import sample_weights

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from .._gp.classifier import DirichletGPClassifier
-from .._gp.core.threads import effective_threads
+from .._gp.core.parallel import effective_threads
 from .._gp.rows.tables.learning import learn_recipe
 from .._gp.rows.tables.reading import read_table
 from .._gp.rows.tables.recipe import Recipe

@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import Array
-from .linalg import (
+from .parallel import (
+    Workers,
     add_gram,
     cholesky,
     inverse_from_cholesky,
@@ -49,7 +50,6 @@ from .regressions import (
     shared_matrix,
 )
 from .statistics import BoundStatistics, ClassStatistics, RowDerivatives
-from .threads import Workers
 
 _ROWS_OF_A_UNIT = 1_024
 

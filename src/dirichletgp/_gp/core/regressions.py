@@ -23,9 +23,8 @@ import numpy as np
 
 from .arrays import Array, Integers
 from .kernels import Kernel
-from .linalg import cholesky, solve_rows, solve_rows_transposed
+from .parallel import Workers, cholesky, solve_rows, solve_rows_transposed
 from .statistics import ClassStatistics
-from .threads import Workers
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ import numpy as np
 
 from .arrays import Array, Integers
 from .kernels import Kernel, KernelGradient
-from .linalg import add_gram, symmetrise
-from .threads import Workers, block_size
+from .parallel import Workers, add_gram, block_size, symmetrise
 
 VectorsOf = Callable[[Array], Array]
 

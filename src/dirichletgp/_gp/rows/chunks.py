@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Booleans, Integers
+from ..core.parallel import Workers
 from ..core.regressions import Basis
 from ..core.statistics import ClassStatistics
-from ..core.threads import Workers
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 
 if TYPE_CHECKING:

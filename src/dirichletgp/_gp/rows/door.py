@@ -20,9 +20,9 @@ from sklearn.utils.validation import validate_data
 
 from ..core.arrays import AnyArray, Array
 from ..core.kernels import Kernel, KernelGradient
+from ..core.parallel import Workers
 from ..core.regressions import Basis
 from ..core.statistics import BoundStatistics, ClassStatistics, RowDerivatives
-from ..core.threads import Workers
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 from .weights import sample_weights
 

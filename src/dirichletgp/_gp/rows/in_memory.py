@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import Kernel, KernelGradient
+from ..core.parallel import Workers
 from ..core.regressions import Basis
 from ..core.statistics import (
     Block,
@@ -23,7 +24,6 @@ from ..core.statistics import (
     Span,
     pull_back,
 )
-from ..core.threads import Workers
 from .scaling import fit_scaler, scaling_function
 from .weights import class_factors
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.arrays import AnyArray, Array
 from ..core.kernels import Kernel, KernelGradient
+from ..core.parallel import Workers
 from ..core.regressions import Basis
 from ..core.statistics import (
     BoundStatistics,
@@ -22,7 +23,6 @@ from ..core.statistics import (
     pull_back,
     sum_of_gradients,
 )
-from ..core.threads import Workers
 from .chunks import checked_finite, put_together, summary_of
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 from .weights import sample_weights

@@ -15,6 +15,7 @@ from scipy.linalg import solve_triangular
 
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel, KernelGradient
+from ..core.parallel import Workers, row_slices
 from ..core.regressions import Basis, Posterior
 from ..core.statistics import (
     BoundStatistics,
@@ -22,7 +23,6 @@ from ..core.statistics import (
     RowDerivatives,
     sum_of_gradients,
 )
-from ..core.threads import Workers, row_slices
 from .chunks import chunks, summary_of
 from .device import Device, Tensor, checked_device
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.arrays import AnyArray, Array
 from ..core.operations import NUMPY, Operations
-from ..core.threads import Workers, prediction_block_size, row_slices
+from ..core.parallel import Workers, prediction_block_size, row_slices
 from .weights import sample_weights
 
 SCALERS = ("quantile", "standard", "minmax")

@@ -9,10 +9,9 @@ import numpy as np
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
 from ..core.kernels import Kernel
-from ..core.linalg import symmetrise
+from ..core.parallel import Workers, symmetrise
 from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
 from ..core.statistics import ClassStatistics
-from ..core.threads import Workers
 from ..rows.in_memory import Encoder
 from .left_out import LeftOut
 

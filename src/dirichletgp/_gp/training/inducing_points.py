@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
-from ..core.linalg import cholesky, solve_rows
+from ..core.parallel import cholesky, solve_rows
 from ..rows.in_memory import InMemoryRows
 from .progress import Resources, Stage
 from .settings import KernelSettings

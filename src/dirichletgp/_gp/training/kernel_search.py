@@ -16,10 +16,9 @@ from scipy.optimize import minimize
 from ..core.arrays import Array
 from ..core.bound import bound_and_derivatives
 from ..core.kernels import Kernel, KernelGradient
-from ..core.linalg import cholesky
+from ..core.parallel import Workers, cholesky
 from ..core.regressions import Basis, LabelTransform, make_basis, points_covariance
 from ..core.statistics import sum_of_gradients
-from ..core.threads import Workers
 from ..rows.door import BoundRows
 from ..rows.in_memory import InMemoryRows
 from .progress import Progress, Resources, Stage, warn_caller

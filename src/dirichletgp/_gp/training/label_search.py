@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from ..core.arrays import Array, Integers
-from ..core.linalg import solve_rows, solve_rows_transposed
+from ..core.parallel import Workers, row_slices, solve_rows, solve_rows_transposed
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import (
     Basis,
@@ -32,7 +32,6 @@ from ..core.regressions import (
     shared_matrix,
 )
 from ..core.statistics import ClassStatistics
-from ..core.threads import Workers, row_slices
 from ..rows.in_memory import InMemoryRows
 from .progress import Resources
 

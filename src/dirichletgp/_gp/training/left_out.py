@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arrays import Array, Integers
+from ..core.parallel import Workers
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior
-from ..core.threads import Workers
 from ..rows.in_memory import InMemoryRows
 
 Keys = NDArray[np.uint64]

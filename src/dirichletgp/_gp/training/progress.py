@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.threads import Workers
+from ..core.parallel import Workers
 
 _PACKAGE = str(Path(__file__).parents[2]) + os.sep
 _SECONDS_BETWEEN_LINES = 10.0

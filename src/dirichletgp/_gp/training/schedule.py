@@ -24,10 +24,10 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.kernels import Kernel
+from ..core.parallel import row_slices
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
-from ..core.threads import row_slices
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
 from . import few_rows

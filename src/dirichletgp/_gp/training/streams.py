@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import AnyArray, Integers
-from ..core.linalg import cholesky
+from ..core.parallel import Workers, cholesky
 from ..core.statistics import ClassStatistics
-from ..core.threads import Workers
 from ..rows.in_memory import InMemoryRows
 from ..rows.scaling import same_scaling
 from ..rows.weights import class_factors

@@ -20,7 +20,8 @@ import numpy as np
 from ..._gp.core.arrays import Array
 from ..._gp.core.bound import BoundDerivatives
 from ..._gp.core.kernels import KernelGradient
-from ..._gp.core.linalg import (
+from ..._gp.core.parallel import (
+    Workers,
     cholesky,
     inverse_from_cholesky,
     log_determinant,
@@ -31,7 +32,6 @@ from ..._gp.core.linalg import (
 )
 from ..._gp.core.regressions import plus_identity, points_covariance
 from ..._gp.core.statistics import ClassStatistics, RowDerivatives, VectorsOf, sum_of_gradients
-from ..._gp.core.threads import Workers
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.kernel_search import State, gradient_of_points
 

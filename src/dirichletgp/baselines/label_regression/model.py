@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from ..._gp.core.arrays import AnyArray, Array
 from ..._gp.core.kernels import Kernel
-from ..._gp.core.linalg import cholesky, solve_rows, solve_rows_transposed
+from ..._gp.core.parallel import cholesky, solve_rows, solve_rows_transposed
 from ..._gp.core.regressions import Basis, make_basis, plus_identity
 from ..._gp.core.statistics import ClassStatistics
 from ..._gp.rows.in_memory import InMemoryRows

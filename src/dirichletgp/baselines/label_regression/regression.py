@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from ..._gp.core.arrays import Array
-from ..._gp.core.threads import Workers
+from ..._gp.core.parallel import Workers
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.inducing_points import PointPlacer
 from ..._gp.training.kernel_search import KernelTraining, State, basis_of, warn_of_jitter

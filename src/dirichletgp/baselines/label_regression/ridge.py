@@ -22,10 +22,9 @@ from sklearn.utils import check_random_state
 
 from ..._gp.core.arrays import Array, Integers
 from ..._gp.core.kernels import KERNELS, Kernel
-from ..._gp.core.linalg import product
+from ..._gp.core.parallel import Workers, product
 from ..._gp.core.regressions import Basis, make_basis
 from ..._gp.core.statistics import ClassStatistics
-from ..._gp.core.threads import Workers
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.inducing_points import POOL_ROWS, choose_points
 from ..._gp.training.kernel_search import JITTER

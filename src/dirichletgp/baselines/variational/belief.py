@@ -13,16 +13,18 @@ from functools import cached_property
 import numpy as np
 
 from ..._gp.core.arrays import Array
-from ..._gp.core.linalg import (
+from ..._gp.core.parallel import (
+    Workers,
     add_gram,
+    block_size,
     cholesky,
     inverse_from_cholesky,
     log_determinant,
+    row_slices,
     solve_rows,
     solve_rows_transposed,
     symmetrise,
 )
-from ..._gp.core.threads import Workers, block_size, row_slices
 
 # Rows that a thread takes at once: at least so many, and for many latents so many that there are
 # few tasks.

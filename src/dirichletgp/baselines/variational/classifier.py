@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..._gp.core.arrays import Array
-from ..._gp.core.threads import Workers
+from ..._gp.core.parallel import Workers
 from ..._gp.training.progress import Progress, Resources, warn_caller
 from ..._gp.training.settings import (
     check_kernel_settings,

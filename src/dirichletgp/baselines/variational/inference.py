@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._gp.core.arrays import Array, Integers
-from ..._gp.core.threads import Workers, row_slices
+from ..._gp.core.parallel import Workers, row_slices
 from .belief import Belief, add_weighted_grams, identities, solved
 from .likelihoods import Curvature, Likelihood
 

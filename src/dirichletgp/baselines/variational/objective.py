@@ -15,10 +15,17 @@ import numpy as np
 
 from ..._gp.core.arrays import Array, Integers
 from ..._gp.core.kernels import Kernel, KernelGradient
-from ..._gp.core.linalg import cholesky, pulled_back, solve_rows, solve_rows_transposed, symmetrise
+from ..._gp.core.parallel import (
+    Workers,
+    cholesky,
+    pulled_back,
+    row_slices,
+    solve_rows,
+    solve_rows_transposed,
+    symmetrise,
+)
 from ..._gp.core.regressions import points_covariance
 from ..._gp.core.statistics import sum_of_gradients
-from ..._gp.core.threads import Workers, row_slices
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.kernel_search import State, gradient_of_points
 from .belief import Belief

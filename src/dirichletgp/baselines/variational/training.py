@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._gp.core.parallel import Workers, block_size, row_slices
 from ..._gp.core.regressions import Basis
-from ..._gp.core.threads import Workers, block_size, row_slices
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.inducing_points import PointPlacer
 from ..._gp.training.kernel_search import (

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array, Integers
-from ..threads import grouped
+from ..parallel import grouped
 from .table import STEP, log_intensity
 
 NUMBERS_IN_CACHE = 2**16  # numbers in the largest temporary array: a block of rows stays in cache

@@ -8,7 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.rows.in_memory import InMemoryRows
-from dirichletgp._gp.training.left_out import fingerprints, fold_of_each_row
+from dirichletgp._gp.training.few_rows import fold_of_each_row
+from dirichletgp._gp.training.fitted import fingerprints
 
 
 def linear_problem(n, d, draw):

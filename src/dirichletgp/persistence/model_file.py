@@ -17,12 +17,12 @@ from .._gp.training.fitted import (
     Features,
     FirstRows,
     Fitted,
+    LeftOut,
     Model,
     basis_again,
     packed_grams,
     unpacked_grams,
 )
-from .._gp.training.left_out import LeftOut
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .scalers import scaler_described, scaler_restored
 from .values import (

@@ -1,9 +1,11 @@
 """Few rows: the model has to beat plainer ones on rows that its kernel did not see.
 
-With few rows leave-one-out cannot be trusted with the kernel, which has seen the row. So rows are
-left out once more under kernels of folds (`left_out.py`). By these predictions the learned model
-competes with one that is all but linear and with the class frequencies, and gives way to them where
-they are better. They have no kernel to learn, so their own leave-one-out is honest.
+Closed-form leave-one-out takes a row out of the posterior, but the kernel was learned from all
+rows: with few of them that row still speaks through the lengthscales. So the rows are dealt into
+folds, the kernel is learned again without each fold, and the rows of the fold are left out one by
+one under that kernel. By these predictions the learned model competes with one that is all but
+linear and with the class frequencies, and gives way to them where they are better. They have no
+kernel to learn, so their own leave-one-out is honest.
 """
 
 from collections.abc import Callable
@@ -13,12 +15,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
+from ..core.parallel import Workers
 from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
-from .fitted import Model
+from .fitted import LeftOut, Model, fingerprints
 from .inducing_points import PointPlacer
 from .kernel_search import (
     KernelSearch,
@@ -29,7 +32,6 @@ from .kernel_search import (
     more_jitter,
 )
 from .label_search import LabelSearch, rows_that_score
-from .left_out import LeftOut, cross_fitted
 from .progress import Progress, Stage, warn_caller
 
 AnyState = TypeVar("AnyState", bound=State)
@@ -38,6 +40,7 @@ AnyState = TypeVar("AnyState", bound=State)
 _POINTS = 256
 # Fewer rows than this cannot judge.
 _FEWEST_ROWS = 20
+_FOLDS = 5
 # Kernels of folds start with all features alike: which of them matter they find out themselves.
 _FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-5
 # Evaluations of the label search of a plainer model, which usually loses.
@@ -177,6 +180,54 @@ class FewRows:
 
     def _statistics(self, basis: Basis) -> ClassStatistics:
         return self._pool.class_statistics(basis, self.training.resources.workers)
+
+
+def fold_of_each_row(rows: InMemoryRows) -> Integers:
+    """A fold for each row, every class spread over all; it depends on rows, not on their order."""
+    keys = fingerprints(rows.X, rows.codes)
+    fold = np.empty(len(rows), dtype=np.intp)
+    dealt = 0
+    for code in range(rows.n_classes):
+        members = np.flatnonzero(rows.codes == code)
+        members = members[np.argsort(keys[members], kind="stable")]
+        fold[members] = (dealt + np.arange(len(members))) % _FOLDS
+        dealt += len(members)
+    return fold
+
+
+def cross_fitted(
+    rows: InMemoryRows,
+    learn: Callable[[InMemoryRows], Basis],
+    transform: LabelTransform,
+    prior: Array,
+    workers: Workers,
+) -> LeftOut:
+    """Leave every row out, under a kernel that was learned without its fold.
+
+    Parameters
+    ----------
+    rows : InMemoryRows
+        Scaled and merged.
+    learn : callable
+        From some of the rows to the basis of a kernel learned from them.
+    transform : LabelTransform
+    prior : ndarray of shape (C,)
+    workers : Workers
+    """
+    fold = fold_of_each_row(rows)
+    mean = np.empty((len(rows), rows.n_classes))
+    variance = np.empty_like(mean)
+    for j in np.unique(fold):
+        inside = np.flatnonzero(fold == j)
+        basis = learn(rows.take(np.flatnonzero(fold != j)))
+        statistics = rows.class_statistics(basis, workers)
+        s2 = basis.kernel.variance
+        posterior = Posterior.from_statistics(statistics, s2, transform, prior, workers)
+        own = None if rows.weights is None else rows.weights[inside]
+        vectors = basis.vectors(rows.X[inside])
+        latents = posterior.latent_without_row(vectors, rows.codes[inside], own)
+        mean[inside], variance[inside] = latents
+    return LeftOut.of(rows, mean, variance)
 
 
 def _warn_of_frequencies(loss: float, of_frequencies: float) -> None:

@@ -1,19 +1,77 @@
 """What a fit leaves behind: one frozen value, M-sized, with no rows inside but a stream's first."""
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, symmetrise
+from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
 from ..core.statistics import ClassStatistics
-from ..rows.in_memory import Encoder
-from .left_out import LeftOut
+from ..rows.in_memory import Encoder, InMemoryRows
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Latent functions at training rows, predicted without them.
+
+    Kept row by row, and found again by a fingerprint of row and class.
+
+    Attributes
+    ----------
+    keys : ndarray of shape (n,), uint64
+        Fingerprints of the rows, increasing.
+    mean, variance : ndarray of shape (n, C)
+    """
+
+    keys: Keys
+    mean: Array
+    variance: Array
+
+    @classmethod
+    def of(cls, rows: InMemoryRows, mean: Array, variance: Array) -> "LeftOut":
+        """Keep the latents (n, C) of scaled rows."""
+        keys = fingerprints(rows.X, rows.codes)
+        order = np.argsort(keys)
+        return cls(keys[order], mean[order], variance[order])
+
+    def loss(self, rows: InMemoryRows) -> float:
+        """Mean negative log-likelihood of rows that are all kept."""
+        place = self.places(rows.X, rows.codes)
+        log_p = log_probability_of(rows.codes, self.mean[place], self.variance[place])
+        return -float(np.average(log_p, weights=rows.weights))
+
+    def places(self, rows: Array, codes: Integers) -> Integers:
+        """Where scaled rows of given classes are among those kept; -1 for rows that are not."""
+        wanted = fingerprints(rows, codes)
+        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where(self.keys[place] == wanted, place, -1)
+
+    def replaced(
+        self, rows: Array, codes: Integers, mean: Array, variance: Array
+    ) -> tuple[Array, Array]:
+        """Latents (n, C) of scaled rows, with those that are kept in the place of those given."""
+        place = self.places(rows, codes)
+        kept = (place >= 0)[:, None]
+        return np.where(kept, self.mean[place], mean), np.where(
+            kept, self.variance[place], variance
+        )
+
+
+def fingerprints(rows: Array, codes: Integers) -> Keys:
+    """A number for each scaled row and its class (n,), the same wherever the row stands."""
+    content = np.ascontiguousarray(np.column_stack([codes, rows + 0.0]))  # + 0.0: no minus zero
+    digests = [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in content]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,7 @@ def test_what_is_not_a_checkpoint_is_refused(data, tmp_path):
 
 
 def test_progress_shows_speed_and_time_left(data, tmp_path, small_chunks, monkeypatch, capsys):
-    monkeypatch.setattr("dirichletgp._gp.training.progress._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("dirichletgp._gp.training.settings._SECONDS_BETWEEN_LINES", 0.0)
     quick(verbose=1).fit(*data, checkpoint=tmp_path / "fit.ckpt")
     printed = capsys.readouterr().out
     assert "rows/s" in printed

@@ -20,7 +20,7 @@ from pyarrow import csv as arrow_csv  # noqa: E402
 from pyarrow import ipc, parquet  # noqa: E402
 
 from dirichletgp import DirichletGPClassifier  # noqa: E402
-from dirichletgp._gp.training.progress import Event, Progress, Stage, listening  # noqa: E402
+from dirichletgp._gp.training.settings import Event, Progress, Stage, listening  # noqa: E402
 from dirichletgp.cli import main  # noqa: E402
 from dirichletgp.cli.options import kernel_choices  # noqa: E402
 from dirichletgp.cli.progress_bar import Estimate  # noqa: E402

@@ -25,9 +25,11 @@ from .rows.weights import sample_weights
 from .training import streams
 from .training.fitted import Features, FirstRows, Fitted, Waiting
 from .training.inducing_points import POOL_ROWS
-from .training.progress import Progress, Resources, Stage
 from .training.schedule import Trainer, TrainingRecord, TrainingRows
 from .training.settings import (
+    Progress,
+    Resources,
+    Stage,
     check_settings,
     class_prior,
     default_points,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .._gp.training.progress import Event, Stage, listening
+from .._gp.training.settings import Event, Stage, listening
 
 # Share of a fit's time that its stages take, roughly and in their order; those left out of a fit
 # are jumped over.

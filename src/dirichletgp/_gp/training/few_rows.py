@@ -32,7 +32,7 @@ from .kernel_search import (
     more_jitter,
 )
 from .label_search import LabelSearch, rows_that_score
-from .progress import Progress, Stage, warn_caller
+from .settings import Progress, Stage, warn_caller
 
 AnyState = TypeVar("AnyState", bound=State)
 

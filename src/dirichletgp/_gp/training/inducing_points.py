@@ -16,8 +16,7 @@ from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import cholesky, solve_rows
 from ..rows.in_memory import InMemoryRows
-from .progress import Resources, Stage
-from .settings import KernelSettings
+from .settings import KernelSettings, Resources, Stage
 
 # Points that the kernel is first learned with.
 FEW_POINTS = 400

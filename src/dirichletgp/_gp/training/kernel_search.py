@@ -21,8 +21,7 @@ from ..core.regressions import Basis, LabelTransform, make_basis, points_covaria
 from ..core.statistics import sum_of_gradients
 from ..rows.door import BoundRows
 from ..rows.in_memory import InMemoryRows
-from .progress import Progress, Resources, Stage, warn_caller
-from .settings import KernelSettings
+from .settings import KernelSettings, Progress, Resources, Stage, warn_caller
 
 JITTER = 1e-6
 # A search ends when an iteration gains less than this per row.

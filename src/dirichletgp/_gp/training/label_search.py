@@ -33,7 +33,7 @@ from ..core.regressions import (
 )
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
-from .progress import Resources
+from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 

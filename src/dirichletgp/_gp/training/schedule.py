@@ -42,8 +42,7 @@ from .kernel_search import (
     warn_of_jitter,
 )
 from .label_search import LabelSearch, rows_that_score
-from .progress import Progress, Resources, Stage
-from .settings import DirichletSettings
+from .settings import DirichletSettings, Progress, Resources, Stage
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
 _SURPRISE_FLOOR = 0.05

@@ -14,9 +14,11 @@ from ..._gp.core.parallel import Workers
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.inducing_points import PointPlacer
 from ..._gp.training.kernel_search import KernelTraining, State, basis_of, warn_of_jitter
-from ..._gp.training.progress import Progress, Resources, Stage
 from ..._gp.training.settings import (
     KernelSettings,
+    Progress,
+    Resources,
+    Stage,
     check_kernel_settings,
     positive,
     with_scaled_points,

@@ -28,8 +28,7 @@ from ..._gp.core.statistics import ClassStatistics
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.inducing_points import POOL_ROWS, choose_points
 from ..._gp.training.kernel_search import JITTER
-from ..._gp.training.progress import Progress, Stage
-from ..._gp.training.settings import INDUCING, choice, count, positive_numbers
+from ..._gp.training.settings import INDUCING, Progress, Stage, choice, count, positive_numbers
 from .model import LabelClassifier, LabelModel
 
 # Multiples of the spread of the scaled features, and shares of the number of rows.

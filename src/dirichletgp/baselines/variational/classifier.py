@@ -11,13 +11,15 @@ from sklearn.utils import check_random_state
 
 from ..._gp.core.arrays import Array
 from ..._gp.core.parallel import Workers
-from ..._gp.training.progress import Progress, Resources, warn_caller
 from ..._gp.training.settings import (
+    Progress,
+    Resources,
     check_kernel_settings,
     choice,
     count,
     fraction,
     positive,
+    warn_caller,
     with_scaled_points,
 )
 from ..rival import RivalClassifier

@@ -13,7 +13,7 @@ import numpy as np
 from ..._gp.core.arrays import Array
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.kernel_search import Coordinates, State
-from ..._gp.training.progress import Resources
+from ..._gp.training.settings import Resources
 from .belief import Belief, solved
 from .inference import Fit, Inference, Share, moved
 from .likelihoods import Likelihood

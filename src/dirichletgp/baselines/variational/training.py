@@ -17,8 +17,7 @@ from ..._gp.training.kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from ..._gp.training.progress import Resources, Stage
-from ..._gp.training.settings import KernelSettings
+from ..._gp.training.settings import KernelSettings, Resources, Stage
 from .belief import Belief
 from .inference import Inference, Share, WhitenedRows
 from .likelihoods import Likelihood

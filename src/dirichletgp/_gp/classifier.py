@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from .. import persistence
 from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
-from .core.kernels import Kernel
+from .core.kernels import KERNELS, Kernel
 from .core.parallel import Workers
 from .predictions import FittedClassifier
 from .rows.door import FLOATS, Given, SampleSize, checked_arrays, choose_rows
@@ -230,7 +230,8 @@ class DirichletGPClassifier(FittedClassifier):
             if record is not None:
                 record.compare(summary)
             encoder = Encoder.learned(
-                summary.classes, summary.class_totals, summary.sample, self, rng
+                summary.classes, summary.class_totals, summary.sample, self, rng,
+                as_codes=KERNELS[self.kernel].takes_categories,
             )
         sample = encoder.rows(summary.sample)
         features = Features(summary.sample.X.shape[1], rows.feature_names)
@@ -265,6 +266,7 @@ class DirichletGPClassifier(FittedClassifier):
         n_scaled = rows.sample.take(np.arange(1)).X.shape[1]
         settings = check_settings(self, n_scaled, len(encoder.classes))
         settings = with_scaled_points(settings, encoder.scaler, features.number)
+        settings = replace(settings, categories=encoder.categories)
         if start is not None:
             start = settings.kernel.continuing(start, settings.ard)
         with Workers(self.n_jobs) as workers:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._gp.core.arrays import Array
+from .._gp.core.arrays import Array, Integers
 
 
 class GraphArray:
@@ -100,6 +100,42 @@ class GraphOperations:
     def where(self, condition: GraphArray, x: GraphArray, otherwise: float) -> GraphArray:
         """Element by element."""
         return GraphArray(self.graph, self.graph.add("Where", condition.name, x.name, otherwise))
+
+    def choose(self, condition: GraphArray, x: GraphArray, otherwise: GraphArray) -> GraphArray:
+        """Element by element, of two arrays of one shape."""
+        return GraphArray(
+            self.graph, self.graph.add("Where", condition.name, x.name, otherwise.name)
+        )
+
+    def is_nan(self, x: GraphArray) -> GraphArray:
+        """Element by element."""
+        return self._apply("IsNaN", x)
+
+    def filled(self, x: GraphArray, value: float) -> GraphArray:
+        """`x` with a number in the place of NaN."""
+        return GraphArray(self.graph, self.graph.add("Where", self.is_nan(x).name, value, x.name))
+
+    def take(self, x: GraphArray, columns: Integers) -> GraphArray:
+        """Some columns of a matrix."""
+        chosen = self.graph.constant(columns, np.int64)
+        return GraphArray(self.graph, str(self.graph.add("Gather", x.name, chosen, axis=1)))
+
+    def row(self, points: Array, column: int) -> Array:
+        """A column of points (M, D) as a row (1, M)."""
+        return points[None, :, column]
+
+    def nearest(self, x: GraphArray, levels: list[Array], least: float) -> GraphArray:
+        """The nearest of increasing levels to each number of a column, by a step function."""
+        columns = []
+        for j, own in enumerate(levels):
+            column = self.take(x, np.array([j]))
+            if len(own):
+                above = column > 0.5 * (own[1:] + own[:-1])
+                steps = GraphArray(self.graph, self.graph.add("Where", above.name, 1.0, 0.0))
+                found = steps @ np.diff(own)[:, None] + own[0]
+                column = self.choose(column > least, found, column)
+            columns.append(column)
+        return self.columns(tuple(columns))
 
     def sum(self, x: Any, axis: int, keepdims: bool = False) -> Any:
         """Sum over an axis; of a constant, now."""

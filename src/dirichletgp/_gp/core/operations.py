@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, Integers
 
 
 class Operations(Protocol):
@@ -50,6 +50,27 @@ class Operations(Protocol):
     def where(self, condition: Any, x: Any, otherwise: float) -> Any:
         """Element by element."""
 
+    def choose(self, condition: Any, x: Any, otherwise: Any) -> Any:
+        """Element by element, of two arrays of one shape."""
+
+    def is_nan(self, x: Any) -> Any:
+        """Element by element."""
+
+    def filled(self, x: Any, value: float) -> Any:
+        """`x` with a number in the place of NaN."""
+
+    def take(self, x: Any, columns: Integers) -> Any:
+        """Some columns of a matrix."""
+
+    def row(self, points: Any, column: int) -> Any:
+        """A column of points (M, D) as a row (1, M)."""
+
+    def nearest(self, x: Any, levels: list[Array], least: float) -> Any:
+        """The nearest of increasing levels to each number of a column (n, D).
+
+        Columns without levels, and numbers that are not above `least`, stay as they are.
+        """
+
     def sum(self, x: Any, axis: int, keepdims: bool = False) -> Any:
         """Sum over an axis."""
 
@@ -67,9 +88,19 @@ class _NumPy:
     minimum = staticmethod(np.minimum)
     log1p = staticmethod(np.log1p)
     where = staticmethod(np.where)
+    choose = staticmethod(np.where)
+    is_nan = staticmethod(np.isnan)
     sum = staticmethod(np.sum)
     dot = staticmethod(np.vdot)
     columns = staticmethod(np.column_stack)
+
+    @staticmethod
+    def filled(x: Array, value: float) -> Array:
+        return np.where(np.isnan(x), value, x)
+
+    @staticmethod
+    def take(x: Array, columns: Integers) -> Array:
+        return x[:, columns]
 
 
 NUMPY: Operations = _NumPy()  # type: ignore[assignment]

@@ -161,7 +161,7 @@ class Basis:
 
 def points_covariance(kernel: Kernel, points: Array, jitter: float) -> Array:
     """K_mm + jitter, with the jitter relative to the kernel's variance."""
-    covariance = kernel.values(points, points)
+    covariance = kernel.of_points(points).values(points, points)
     covariance = 0.5 * (covariance + covariance.T)
     covariance.flat[:: len(points) + 1] = kernel.variance * (1.0 + jitter)
     return covariance

@@ -192,6 +192,7 @@ class BoundStatistics:
         """One pass over the rows."""
         n_points = len(points)
         size = block_size(n_points)
+        at = kernel.at(points)
         kept = {k: np.empty((n, n_points)) for k, n in enumerate(rows.class_sizes) if n < n_points}
         counts = np.zeros(rows.n_classes)
         sums = np.zeros((rows.n_classes, n_points))
@@ -204,7 +205,7 @@ class BoundStatistics:
                 total = np.zeros(n_points)
                 weight = 0.0
                 for block in rows.blocks(span, size):
-                    values = kernel.values(block.rows, points)
+                    values = at.values(block.rows)
                     weight += add_block(values, block.weights, total)
                     values = weighted_by_roots(values, block.weights)
                     add_gram(values, gram)
@@ -269,10 +270,11 @@ def pull_back(
     rows: BlockedRows, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
 ) -> KernelGradient:
     """The gradient through the kernel vectors of the rows: the second pass over them."""
-    size = block_size(len(points))
+    at = kernel.at(points)
+    size = at.rows_at_once or block_size(len(points))
 
-    def of_block(code: int, block: Block) -> KernelGradient:
-        values = kernel.values(block.rows, points)
+    def add_block_of(code: int, block: Block, total: Array) -> None:
+        values = at.values(block.rows)
         derivative = values @ by_row.matrices.get(code, by_row.shared)
         derivative += by_row.vectors[code]
         if block.weights is not None:
@@ -280,12 +282,18 @@ def pull_back(
         if code in by_row.row_terms:
             terms = by_row.row_terms[code][block.place]
             derivative += weighted_by_roots(terms, block.weights)
-        return kernel.pull_back(block.rows, points, values, derivative)
+        at.add_derivatives(block.rows, values, derivative, total)
 
-    def of_span(span: Span) -> KernelGradient:
-        return sum_of_gradients(of_block(span.code, block) for block in rows.blocks(span, size))
+    def of_span(span: Span) -> Array:
+        total = at.no_derivatives()
+        for block in rows.blocks(span, size):
+            add_block_of(span.code, block, total)
+        return total
 
-    return sum_of_gradients(workers.map(of_span, rows.spans()))
+    total = at.no_derivatives()
+    for part in workers.map(of_span, rows.spans()):
+        total += part
+    return at.gradient(total)
 
 
 def sum_of_gradients(gradients: Iterable[KernelGradient]) -> KernelGradient:

@@ -72,6 +72,37 @@ class Device:
         """Element by element."""
         return self.xp.where(condition, x, self.xp.full_like(x, otherwise))
 
+    def choose(self, condition: Tensor, x: Tensor, otherwise: Tensor) -> Tensor:
+        """Element by element, of two arrays of one shape."""
+        return self.xp.where(condition, x, otherwise)
+
+    def is_nan(self, x: Tensor) -> Tensor:
+        """Element by element."""
+        return self.xp.isnan(x)
+
+    def filled(self, x: Tensor, value: float) -> Tensor:
+        """`x` with a number in the place of NaN."""
+        return self.xp.where(self.xp.isnan(x), self.xp.full_like(x, value), x)
+
+    def take(self, x: Tensor, columns: Integers) -> Tensor:
+        """Some columns of a matrix."""
+        return self.xp.take(x, self.indices(columns), axis=1)
+
+    def row(self, points: Tensor, column: int) -> Tensor:
+        """A column of points (M, D) as a row (1, M)."""
+        return points[:, column][None, :]
+
+    def nearest(self, x: Tensor, levels: list[Array], least: float) -> Tensor:
+        """The nearest of increasing levels to each number of a column (n, D)."""
+        columns = [x[:, j] + 0.0 for j in range(len(levels))]
+        for j, own in enumerate(levels):
+            if len(own) == 0:
+                continue
+            borders = self.array(0.5 * (own[1:] + own[:-1]))
+            found = self.xp.take(self.array(own), self.xp.searchsorted(borders, columns[j]))
+            columns[j] = self.xp.where(columns[j] > least, found, columns[j])
+        return self.xp.stack(columns, axis=1)
+
     def sum(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
         """Sum over an axis."""
         return self.xp.sum(x, axis=axis, keepdims=keepdims)
@@ -114,6 +145,6 @@ def checked_device(X: Tensor, n_features: int | None = None) -> Device:
         raise ValueError(
             f"X has the shape {tuple(X.shape)}; pass a tensor of shape (n, {expected})."
         )
-    if not bool(device.xp.all(device.xp.isfinite(X))):
-        raise ValueError("X contains NaN or infinity; fill or drop those rows first.")
+    if bool(device.xp.any(device.xp.isinf(X))):
+        raise ValueError("X contains infinity; replace or drop those rows first.")
     return device

@@ -24,7 +24,8 @@ from ..core.statistics import (
     Span,
     pull_back,
 )
-from .scaling import fit_scaler, scaling_function
+from .mixed import Scaling, fit_mixed_scaler
+from .scaling import scaling_function
 from .weights import class_factors
 
 if TYPE_CHECKING:
@@ -270,10 +271,13 @@ class Encoder:
         sample: Chunk,
         estimator: Any,
         rng: np.random.RandomState,
+        levels: Integers | None = None,
+        as_codes: bool = False,
     ) -> "Encoder":
         """For classes, the weight of all rows of each, and a sample of rows of positive weight.
 
-        The estimator says how features are scaled and classes weighted.
+        The estimator says how features are scaled and classes weighted. `levels` (D,) says how many
+        categories each column has, 0 for numbers; `as_codes` that the kernel takes them as such.
         """
         class_weight = getattr(estimator, "class_weight", None)
         factors = None
@@ -282,8 +286,17 @@ class Encoder:
         unscaled = cls(classes, factors, None)
         codes = np.searchsorted(classes, sample.labels)
         weights = unscaled.whole_weights(codes, sample.weights)
-        scaler = fit_scaler(estimator.scaler, sample.X, sample.labels, weights, rng)
+        if levels is None:
+            levels = np.zeros(sample.X.shape[1], dtype=np.intp)
+        scaling = Scaling(estimator.scaler, levels, as_codes)
+        scaler = fit_mixed_scaler(scaling, sample.X, sample.labels, weights, rng)
         return cls(classes, factors, scaler)
+
+    @property
+    def categories(self) -> Integers | None:
+        """How many categories each scaled column has, 0 for numbers; None: all are numbers."""
+        found: Integers | None = getattr(self.scaler, "categories_", None)
+        return found
 
     @cached_property
     def scale(self) -> Callable[[Array], Array]:

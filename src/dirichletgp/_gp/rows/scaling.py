@@ -63,7 +63,7 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the ranks of the training values; `X` has shape (n, D), `sample_weight` (n,)."""
-        rows: Array = validate_data(self, X, dtype=np.float64)
+        rows: Array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         weights = None
         if sample_weight is not None:
             weights = sample_weights(sample_weight, len(rows))
@@ -80,7 +80,8 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> Array:
         """Normal scores (n, D) of rows (n, D)."""
         check_is_fitted(self)
-        return self.scores(validate_data(self, X, dtype=np.float64, reset=False))
+        rows = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan")
+        return self.scores(rows)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Feature values (n, D) with normal scores `X` (n, D), cut at the training range."""
@@ -115,6 +116,11 @@ def _interpolated(X: Array, knots: list[Array], values: list[Array]) -> Array:
 
 def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Array, Array]:
     """Distinct values of a column, thinned, and the normal scores of their weighted mid-ranks."""
+    if np.isnan(column).any():
+        there = ~np.isnan(column)
+        column, weights = column[there], weights[there]
+    if len(column) == 0:
+        return np.zeros(1), np.zeros(1)
     values, inverse = np.unique(column, return_inverse=True)
     mass = np.bincount(inverse, weights)
     ranks = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
@@ -165,12 +171,24 @@ def scaling_function(fitted: Any) -> Callable[[Array], Array]:
     return partial(_transformed, fitted)
 
 
+def without_holes(scale: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A scaling whose result has zeros, which are about average, where numbers are missing."""
+
+    def filled(rows: Array) -> Array:
+        scaled = scale(rows)
+        return np.nan_to_num(scaled, copy=False) if np.isnan(scaled).any() else scaled
+
+    return filled
+
+
 def _transformed(fitted: Any, rows: Array) -> Array:
     return np.ascontiguousarray(fitted.transform(rows), dtype=np.float64)
 
 
 def scaled_on(fitted: Any, rows: Any, on: Operations) -> Any:
     """Rows scaled by one of the library's own scalers in the words of `on`; None for others."""
+    if hasattr(fitted, "transform_on"):
+        return fitted.transform_on(rows, on)
     if isinstance(fitted, NormalScores):
         return fitted.scores(rows, on)
     if type(fitted) is StandardScaler:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
 
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
@@ -103,10 +104,26 @@ def choose_points(
     When there are no more rows than points asked for, the rows themselves are returned: the model
     is then exact.
     """
+    return kernel.snapped(_chosen_among(method, rows, weights, n_points, kernel, rng))
+
+
+def _chosen_among(
+    method: str,
+    rows: Array,
+    weights: Array,
+    n_points: int,
+    kernel: Kernel,
+    rng: np.random.RandomState,
+) -> Array:
     if len(rows) <= n_points:
         return rows.copy()
     if method == "kmeans":
-        return kernel.from_metric(_kmeans(kernel.to_metric(rows), weights, n_points, rng))
+        embedded = kernel.to_metric(rows)
+        centres = _kmeans(embedded, weights, n_points, rng)
+        if kernel.has_inverse_metric:
+            return kernel.from_metric(centres)
+        # Between categories there is nothing: the rows next to the centres stand for them.
+        return rows[np.unique(pairwise_distances_argmin(centres, embedded))]
     if method == "rpcholesky":
         return _randomly_pivoted_cholesky(rows, n_points, kernel, rng)
     return rows[np.sort(rng.choice(len(rows), n_points, replace=False))]

@@ -151,8 +151,9 @@ def gradient_of_points(
     by_covariance: Array, by_variance: float, kernel: Kernel, points: Array, covariance: Array
 ) -> KernelGradient:
     """The part of the gradient that goes through K_mm + jitter (M, M), and through s2 by itself."""
-    values = kernel.values(points, points)
-    through = kernel.pull_back(points, points, values, by_covariance.copy())
+    of_points = kernel.of_points(points)
+    values = of_points.values(points, points)
+    through = of_points.pull_back(points, points, values, by_covariance.copy())
     return KernelGradient(
         through.parameters,
         # jitter and diagonal scale with the variance too: all of K_mm + jitter does
@@ -307,12 +308,19 @@ class KernelTraining:
         variance = settings.variance
         if variance is None:
             variance = max(1e-3, target_variance)
-        return settings.kernel.starting(pool.X, settings.lengthscale, variance, settings.ard)
+        return self._starting(pool, settings.lengthscale, variance)
 
     def typical_kernel(self, pool: InMemoryRows, target_variance: float) -> Kernel:
         """What a kernel is expected to be, from the spread of features and targets alone."""
-        variance = max(1e-3, target_variance)
-        return self.settings.kernel.starting(pool.X, None, variance, self.settings.ard)
+        return self._starting(pool, None, max(1e-3, target_variance))
+
+    def _starting(
+        self, pool: InMemoryRows, lengthscale: float | Array | None, variance: float
+    ) -> Kernel:
+        settings = self.settings
+        return settings.kernel.starting(
+            pool.X, lengthscale, variance, settings.ard, settings.categories
+        )
 
 
 def basis_of(state: AnyState) -> tuple[Basis, AnyState]:

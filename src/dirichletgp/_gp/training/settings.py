@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.parallel import Workers
 from ..rows.scaling import scaling_function
@@ -49,6 +49,8 @@ class KernelSettings:
     optimize_inducing: bool
     max_iter: int
     n_subsample: int | None
+    categories: Integers | None = field(default=None, kw_only=True)
+    """How many categories each scaled column has, 0 for numbers; None: all are numbers."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ and X = sum_i (d bound / d u_i) u_i',
     d bound / d K_mm = -1/2 L^-T X L^-1
 """
 
-from itertools import chain
-
 import numpy as np
 
 from ..._gp.core.arrays import Array, Integers
@@ -118,18 +116,23 @@ class KernelView:
         ]
         (sites,) = fit.sites
 
-        def of_slice(place: slice) -> KernelGradient:
+        at = self.kernel.at(self.points)
+
+        def of_slice(place: slice) -> Array:
             derivative = sites.by_mean[place] @ raw_mean
             for c, matrix in enumerate(matrices):
                 term = sites.vectors[place] @ matrix
                 term *= sites.precision[place, c, None]
                 derivative -= term
             block = rows[place]
-            values = self.kernel.values(block, self.points)
-            return self.kernel.pull_back(block, self.points, values, derivative)
+            total = at.no_derivatives()
+            at.add_derivatives(block, at.values(block), derivative, total)
+            return total
 
-        by_rows = self.workers.map(of_slice, row_slices(len(rows), _SLICE))
-        return sum_of_gradients(chain([by_points], by_rows))
+        total = at.no_derivatives()
+        for part in self.workers.map(of_slice, row_slices(len(rows), _SLICE)):
+            total += part
+        return sum_of_gradients([by_points, at.gradient(total)])
 
 
 def derivative_by_covariance(fit: Fit, factor: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Integers
 from ..operations import NUMPY, Operations
 
 
@@ -43,6 +43,34 @@ class KernelBelief(NamedTuple):
     log_variance: float
 
 
+class KernelAt(ABC):
+    """A kernel at given points: a function of rows alone, prepared once for a pass over them.
+
+    Attributes
+    ----------
+    rows_at_once : int or None
+        How many rows `add_derivatives` likes to be given at a time; None: as many as fit in cache.
+    """
+
+    rows_at_once: int | None = None
+
+    @abstractmethod
+    def values(self, rows: Array) -> Array:
+        """Kernel matrix k(rows, points) of shape (n, M)."""
+
+    @abstractmethod
+    def no_derivatives(self) -> Array:
+        """An array of zeros, for sums of `add_derivatives`."""
+
+    @abstractmethod
+    def add_derivatives(self, rows: Array, values: Array, derivative: Array, total: Array) -> None:
+        """Add to `total` what the rows contribute to the gradient; `derivative` is overwritten."""
+
+    @abstractmethod
+    def gradient(self, total: Array) -> KernelGradient:
+        """The gradient that a sum of contributions stands for."""
+
+
 class Kernel(ABC):
     """A kernel k(x, z) = variance * shape(x, z) with shape(x, x) = 1, and its parameters.
 
@@ -61,14 +89,25 @@ class Kernel(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    takes_categories: ClassVar[bool] = False
+    """Whether columns may hold codes of categories, and marks of missing numbers."""
     variance: float
 
     @classmethod
     @abstractmethod
     def starting(
-        cls, rows: Array, lengthscale: float | Array | None, variance: float, ard: bool
+        cls,
+        rows: Array,
+        lengthscale: float | Array | None,
+        variance: float,
+        ard: bool,
+        categories: Integers | None = None,
     ) -> Self:
-        """Where a search begins, for scaled rows (n, D); None: a lengthscale from their spread."""
+        """Where a search begins, for scaled rows (n, D); None: a lengthscale from their spread.
+
+        `categories` (D,) says of each column how many categories it has, 0 for numbers; None: all
+        are numbers. A kernel of numbers alone is not given others.
+        """
 
     @classmethod
     @abstractmethod
@@ -88,6 +127,18 @@ class Kernel(ABC):
         `values` is what `values(rows, points)` returned; `derivative` is overwritten. No array has
         more than two of the dimensions rows, points and features.
         """
+
+    def at(self, points: Array) -> KernelAt:
+        """The kernel at given points, for passes over many rows."""
+        return _PlainKernelAt(self, points)
+
+    def of_points(self, points: Array) -> "Kernel":
+        """The kernel that compares points with each other."""
+        return self
+
+    def snapped(self, points: Array) -> Array:
+        """Points where the kernel is fastest, close to those given; each once."""
+        return points
 
     @property
     @abstractmethod
@@ -130,6 +181,11 @@ class Kernel(ABC):
     def from_metric(self, rows: Array) -> Array:
         """The inverse of `to_metric`."""
 
+    @property
+    def has_inverse_metric(self) -> bool:
+        """Whether there is a row for every point of the metric."""
+        return True
+
     @abstractmethod
     def relevance(self, points: Array) -> Array:
         """How much each feature takes away from the correlation of points, (D,), from 0 to 1."""
@@ -155,3 +211,34 @@ class Kernel(ABC):
         if mine != theirs or my_arrays.keys() != their_arrays.keys():
             return False
         return all(np.array_equal(my_arrays[name], their_arrays[name]) for name in my_arrays)
+
+
+class _PlainKernelAt(KernelAt):
+    """Of a kernel that has nothing to prepare."""
+
+    def __init__(self, kernel: Kernel, points: Array):
+        self._kernel = kernel
+        self._points = points
+
+    def values(self, rows: Array) -> Array:
+        """Kernel matrix (n, M)."""
+        values: Array = self._kernel.values(rows, self._points)
+        return values
+
+    def no_derivatives(self) -> Array:
+        """Room for parameters, log variance and points in one vector."""
+        return np.zeros(len(self._kernel.parameters) + 1 + self._points.size)
+
+    def add_derivatives(self, rows: Array, values: Array, derivative: Array, total: Array) -> None:
+        """Add the gradient of a block."""
+        found = self._kernel.pull_back(rows, self._points, values, derivative)
+        n = len(found.parameters)
+        total[:n] += found.parameters
+        total[n] += found.log_variance
+        total[n + 1 :] += found.points.ravel()
+
+    def gradient(self, total: Array) -> KernelGradient:
+        """The three parts of the vector."""
+        n = len(self._kernel.parameters)
+        points = total[n + 1 :].reshape(self._points.shape)
+        return KernelGradient(total[:n], float(total[n]), points)

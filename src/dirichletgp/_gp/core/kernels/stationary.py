@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import AnyArray, Array
+from ..arrays import AnyArray, Array, Integers
 from ..operations import NUMPY, Operations
 from .kernel import Kernel, KernelBelief, KernelGradient
 
@@ -49,7 +49,12 @@ class Stationary(Kernel):
 
     @classmethod
     def starting(
-        cls, rows: Array, lengthscale: float | Array | None, variance: float, ard: bool
+        cls,
+        rows: Array,
+        lengthscale: float | Array | None,
+        variance: float,
+        ard: bool,
+        categories: Integers | None = None,
     ) -> Self:
         """One lengthscale for all features, as the authors of the paper start."""
         n_features = rows.shape[1]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from .. import persistence
 from ..persistence.checkpoint import Checkpoint
@@ -19,7 +18,8 @@ from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
 from .predictions import FittedClassifier
-from .rows.door import FLOATS, Given, SampleSize, checked_arrays, choose_rows
+from .rows.arrays import checked_rows
+from .rows.door import Given, SampleSize, choose_rows, missing_in
 from .rows.in_memory import Chunk, Encoder
 from .rows.weights import sample_weights
 from .training import streams
@@ -78,6 +78,11 @@ class DirichletGPClassifier(FittedClassifier):
         Class probabilities that latent means return to far from the data.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights.
+    categorical_features : "from_dtype", array-like of names, positions or bool, or None,
+    default="from_dtype"
+        Which columns hold categories. "from_dtype": columns of a frame whose type is that of
+        categories or texts (texts that are numbers or dates are read as such). Otherwise exactly
+        the columns that are named or numbered, or where the mask is true. None: none.
     scaler : {"quantile", "standard", "minmax"}, transformer or None, default="quantile"
         How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn
         transformer, or not at all.
@@ -150,6 +155,7 @@ class DirichletGPClassifier(FittedClassifier):
         alpha_epsilon: float | str = "auto",
         class_prior: str | ArrayLike = "empirical",
         class_weight: dict[Any, float] | str | None = None,
+        categorical_features: str | ArrayLike | None = "from_dtype",
         scaler: Any = "quantile",
         max_iter: int = 80,
         n_subsample: int | None = None,
@@ -168,6 +174,7 @@ class DirichletGPClassifier(FittedClassifier):
         self.alpha_epsilon = alpha_epsilon
         self.class_prior = class_prior
         self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.scaler = scaler
         self.max_iter = max_iter
         self.n_subsample = n_subsample
@@ -218,7 +225,15 @@ class DirichletGPClassifier(FittedClassifier):
         """
         rng = check_random_state(self.random_state)
         progress = Progress(self.verbose)
-        given = Given(X, y, sample_weight, columns, checkpoint is not None, type(self).__name__)
+        given = Given(
+            X,
+            y,
+            sample_weight,
+            columns,
+            checkpoint is not None,
+            type(self).__name__,
+            self.categorical_features,
+        )
         rows = choose_rows(given)
         record = None
         if checkpoint is not None:
@@ -229,16 +244,19 @@ class DirichletGPClassifier(FittedClassifier):
             progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")
             if record is not None:
                 record.compare(summary)
+            found = rows.columns
+            if summary.missing is not None:
+                found = found.with_missing(summary.missing)
             encoder = Encoder.learned(
-                summary.classes, summary.class_totals, summary.sample, self, rng
+                summary.classes, summary.class_totals, summary.sample, self, rng, found
             )
         sample = encoder.rows(summary.sample)
-        features = Features(summary.sample.X.shape[1], rows.feature_names)
         training = TrainingRows(
             rows.labelled(encoder, summary, sample),
             sample,
             self._prior(encoder, summary.class_totals),
         )
+        features = Features(found)
         self._result = self._trained(training, encoder, features, rng, progress, record=record)
         if record is not None:
             record.remove()
@@ -264,7 +282,7 @@ class DirichletGPClassifier(FittedClassifier):
         """Learn from prepared rows, from the `start` of an earlier kernel if there is one."""
         n_scaled = rows.sample.take(np.arange(1)).X.shape[1]
         settings = check_settings(self, n_scaled, len(encoder.classes))
-        settings = with_scaled_points(settings, encoder.scaler, features.number)
+        settings = with_scaled_points(settings, encoder.scaler, rows.sample.X.shape[1])
         if start is not None:
             start = settings.kernel.continuing(start, settings.ard)
         with Workers(self.n_jobs) as workers:
@@ -325,15 +343,17 @@ class DirichletGPClassifier(FittedClassifier):
         """
         state = self._result
         if state is None:
-            rows, labels, names = checked_arrays(X, y, type(self).__name__)
-            features = Features(rows.shape[1], names)
+            kind, chosen = type(self).__name__, self.categorical_features
+            given = Given(X, y, sample_weight, estimator=kind, categorical=chosen)
+            rows, labels, found = checked_rows(given)
+            features = Features(found)
         else:
-            rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+            rows, labels = self._matrix_and_labels(X, y, raw=state.first_rows is not None)
             features = state.features
         check_classification_targets(labels)
         if state is None or classes is not None:
             declared = np.unique(labels if classes is None else np.asarray(classes))
-            state = self._declared(state, declared, features, rows.dtype)
+            state = self._declared(state, declared, features, rows)
         codes = Encoder(state.classes, None, None).codes(labels, _ADVICE)
         weights = sample_weights(sample_weight, len(rows), part=True)
         chunk = Chunk(rows, codes, weights).of_positive_weight()
@@ -344,7 +364,7 @@ class DirichletGPClassifier(FittedClassifier):
         return self
 
     def _declared(
-        self, state: Fitted | Waiting | None, classes: AnyArray, features: Features, dtype: Any
+        self, state: Fitted | Waiting | None, classes: AnyArray, features: Features, rows: AnyArray
     ) -> Fitted | Waiting:
         """A stream that knows these classes; those known so far must be among them."""
         if len(classes) < 2:
@@ -353,7 +373,7 @@ class DirichletGPClassifier(FittedClassifier):
                 "pass all labels that may come in classes."
             )
         if state is None:
-            nothing = np.empty((0, features.number), dtype)
+            nothing = np.empty((0, rows.shape[1]), rows.dtype)
             first_rows = FirstRows(nothing, np.empty(0, dtype=np.intp), np.empty(0))
             return Waiting(classes, features, first_rows)
         if isinstance(state, Fitted):
@@ -380,7 +400,10 @@ class DirichletGPClassifier(FittedClassifier):
                     "mix the classes, or fit a sample first."
                 )
             return replace(state, first_rows=first_rows)
-        if isinstance(state, Waiting) or n >= min(limit, 2 * first_rows.trained_at):
+        # A model that knows of no missing values cannot take rows that have some.
+        first_holes = state.features.columns.is_plain and missing_in(coded.X, None) is not None
+        due = n >= min(limit, 2 * first_rows.trained_at)
+        if isinstance(state, Waiting) or due or first_holes:
             weights = None if np.all(first_rows.weights == 1) else first_rows.weights
             kept = Chunk(first_rows.X, first_rows.codes, weights)
             trained = self._trained_on(kept, state.classes, state.features)
@@ -395,10 +418,13 @@ class DirichletGPClassifier(FittedClassifier):
         rng = check_random_state(self.random_state)
         progress = Progress(self.verbose)
         X, codes, weights = coded
+        missing = missing_in(X, None)
+        if missing is not None:
+            features = Features(features.columns.with_missing(missing))
         totals = np.bincount(codes, weights, len(classes)).astype(np.float64)
         with progress.stage(Stage.SCALING):
             sample = Chunk(X, classes[codes], weights)
-            encoder = Encoder.learned(classes, totals, sample, self, rng)
+            encoder = Encoder.learned(classes, totals, sample, self, rng, features.columns)
             rows = encoder.coded_rows(X, codes, weights)
         training = TrainingRows(rows, rows, self._prior(encoder, totals))
         return self._trained(training, encoder, features, rng, progress, start=start, settled=False)
@@ -430,7 +456,7 @@ class DirichletGPClassifier(FittedClassifier):
             model is left as it was.
         """
         fitted = self._fitted
-        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         taken = fitted.encoder.coded_rows(*Chunk(rows, codes, weights).of_positive_weight())
@@ -509,7 +535,7 @@ class DirichletGPClassifier(FittedClassifier):
             A call that fails or is interrupted leaves the model as it was.
         """
         fitted = self._fitted
-        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        rows, labels = self._matrix_and_labels(X, y, raw=True)
         codes = fitted.encoder.codes(labels, _ADVICE)
         weights = sample_weights(sample_weight, len(rows))
         coded = Chunk(rows, codes, weights).of_positive_weight()

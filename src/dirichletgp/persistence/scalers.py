@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from .._gp.rows.scaling import SCALERS, NormalScores
+from .._gp.rows.columns import Columns
+from .._gp.rows.scaling import SCALERS, MixedScaler, NormalScores
 from .values import Arrays, expect, floats
 
 _STANDARD = ("mean_", "var_", "scale_", "n_samples_seen_")
@@ -14,6 +15,11 @@ _MINMAX = ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples
 
 def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
     """The kind of a fitted scaler, if it is one of the library's; its numbers go to `arrays`."""
+    if isinstance(fitted, MixedScaler):
+        arrays["scaler/missing"] = np.asarray(fitted.missing_, dtype=np.uint8)
+        if fitted.numbers_ is None:
+            return None if kind is None else str(kind)
+        fitted = fitted.numbers_
     if isinstance(fitted, NormalScores) and kind == "quantile":
         arrays["scaler/lengths"] = np.array([len(knots) for knots in fitted.knots_], dtype=np.int64)
         arrays["scaler/knots"] = np.concatenate(fitted.knots_)
@@ -31,9 +37,22 @@ def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
     return None if kind is None else str(kind)
 
 
-def scaler_restored(kind: Any, parameter: Any, n_features: int, arrays: Arrays) -> Any:
+def scaler_restored(kind: Any, parameter: Any, columns: Columns, arrays: Arrays) -> Any:
     """The fitted scaler that was described, of a classifier with this `scaler` parameter."""
     expect(kind == parameter and (kind is None or kind in SCALERS), "scaler")
+    if columns.is_plain:
+        return _numbers_restored(kind, columns.n_in, arrays)
+    levels = columns.levels
+    missing = arrays["scaler/missing"]
+    expect(missing.shape == levels.shape and missing.dtype == np.uint8, "scaler")
+    scaler = MixedScaler(parameter, levels)
+    scaler.missing_ = missing.astype(bool)
+    n_numbers = int(np.sum(levels == 0))
+    scaler.numbers_ = _numbers_restored(kind, n_numbers, arrays) if n_numbers else None
+    return scaler
+
+
+def _numbers_restored(kind: Any, n_features: int, arrays: Arrays) -> Any:
     scaler: Any = {
         None: FunctionTransformer(),
         "standard": StandardScaler(),

@@ -114,6 +114,8 @@ def checked_device(X: Tensor, n_features: int | None = None) -> Device:
         raise ValueError(
             f"X has the shape {tuple(X.shape)}; pass a tensor of shape (n, {expected})."
         )
-    if not bool(device.xp.all(device.xp.isfinite(X))):
-        raise ValueError("X contains NaN or infinity; fill or drop those rows first.")
+    if bool(device.xp.any(device.xp.isinf(X))):
+        raise ValueError(
+            "X holds infinity; replace it by a number, or by NaN where a value is missing."
+        )
     return device

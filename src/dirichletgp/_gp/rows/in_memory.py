@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..core.arrays import AnyArray, Array, Integers
+from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.kernels import Kernel, KernelGradient
 from ..core.parallel import Workers
 from ..core.regressions import Basis
@@ -28,6 +28,7 @@ from .scaling import fit_scaler, scaling_function
 from .weights import class_factors
 
 if TYPE_CHECKING:
+    from .columns import Columns
     from .door import PassObserver
 
 # Spans are the unit of work of a thread. Their size depends on the data alone, never on the number
@@ -70,6 +71,8 @@ class Summary:
         Rows in the order of the source, all of them if there are few.
     priorities : ndarray of shape (n,)
         The random numbers of the sampled rows; empty where nothing was drawn.
+    missing : ndarray of shape (D,) of bool, or None
+        In which columns values were found to be missing; None: in none.
     """
 
     n_rows: int
@@ -77,6 +80,7 @@ class Summary:
     class_totals: Array
     sample: Chunk
     priorities: Array
+    missing: Booleans | None = None
 
     @cached_property
     def classes(self) -> AnyArray:
@@ -270,10 +274,12 @@ class Encoder:
         sample: Chunk,
         estimator: Any,
         rng: np.random.RandomState,
+        columns: "Columns | None" = None,
     ) -> "Encoder":
         """For classes, the weight of all rows of each, and a sample of rows of positive weight.
 
-        The estimator says how features are scaled and classes weighted.
+        The estimator says how features are scaled and classes weighted; columns say which of them
+        are categories, none if there are no columns.
         """
         class_weight = getattr(estimator, "class_weight", None)
         factors = None
@@ -282,7 +288,8 @@ class Encoder:
         unscaled = cls(classes, factors, None)
         codes = np.searchsorted(classes, sample.labels)
         weights = unscaled.whole_weights(codes, sample.weights)
-        scaler = fit_scaler(estimator.scaler, sample.X, sample.labels, weights, rng)
+        levels = None if columns is None or columns.is_plain else columns.levels
+        scaler = fit_scaler(estimator.scaler, sample.X, sample.labels, weights, rng, levels)
         return cls(classes, factors, scaler)
 
     @cached_property

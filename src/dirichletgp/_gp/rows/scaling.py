@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.arrays import AnyArray, Array
+from ..core.arrays import AnyArray, Array, Integers
 from ..core.operations import NUMPY, Operations
 from ..core.parallel import Workers, prediction_block_size, row_slices
 from .weights import sample_weights
@@ -132,10 +132,75 @@ def _central_half_width(knots: Array, scores: Array) -> float:
     return float(high - low if high > low else knots[-1] - knots[0]) / 2
 
 
+class MixedScaler:
+    """Numbers with holes and categories, as columns of numbers without holes.
+
+    Numbers are scaled, a missing one is 0 and, if the training rows had such, marked in a column of
+    its own. Every category has a column of zeros and ones, and missing ones have one if the
+    training rows had such; a category that is not known is zero in all of them.
+
+    Parameters
+    ----------
+    scaler : transformer, str or None
+        How numbers are scaled.
+    levels : ndarray of shape (D,)
+        Number of categories of each column, 0 for numbers.
+
+    Attributes
+    ----------
+    numbers_ : transformer or None
+        Fitted to the numbers; None if there are none.
+    missing_ : ndarray of shape (D,) of bool
+        Where training rows had missing values.
+    """
+
+    def __init__(self, scaler: Any, levels: Integers):
+        self.scaler = scaler
+        self.levels = levels
+
+    def fit(
+        self, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState
+    ) -> "MixedScaler":
+        """Learn the scaling of numbers, and where values are missing, from rows (n, D)."""
+        self.missing_ = np.isnan(X).any(axis=0)
+        numbers = np.array(X[:, self.levels == 0], dtype=np.float64)
+        for column in numbers.T:
+            absent = np.isnan(column)
+            column[absent] = 0.0 if np.all(absent) else np.median(column[~absent])
+        self.numbers_ = None
+        if numbers.shape[1]:
+            self.numbers_ = fit_scaler(self.scaler, numbers, y, sample_weight, rng)
+        return self
+
+    def transform(self, X: Array) -> Array:
+        """Scaled rows of rows (n, D)."""
+        X = np.asarray(X, dtype=np.float64)
+        absent = np.isnan(X)
+        parts = [absent[:, self.missing_]]
+        if self.numbers_ is not None:
+            are_numbers = self.levels == 0
+            holes = absent[:, are_numbers]
+            scaled = scaling_function(self.numbers_)(np.where(holes, 0.0, X[:, are_numbers]))
+            parts.insert(0, np.where(holes, 0.0, scaled) if scaled.shape == holes.shape else scaled)
+        for j in np.flatnonzero(self.levels).tolist():
+            parts.append(X[:, j, None] == np.arange(self.levels[j]))
+        return np.concatenate(parts, axis=1, dtype=np.float64)
+
+
 def fit_scaler(
-    scaler: Any, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState
+    scaler: Any,
+    X: Array,
+    y: Any,
+    sample_weight: Array | None,
+    rng: np.random.RandomState,
+    levels: Integers | None = None,
 ) -> Any:
-    """A fitted transformer for the `scaler` argument; built-in ones need little memory."""
+    """A fitted transformer for the `scaler` argument; built-in ones need little memory.
+
+    Rows with categories or holes have `levels`: the number of categories of each column.
+    """
+    if levels is not None:
+        return MixedScaler(scaler, levels).fit(X, y, sample_weight, rng)
     made = make_scaler(scaler)
     if isinstance(made, NormalScores):
         if len(X) > _RANKED_ROWS:

@@ -4,17 +4,14 @@ Parameters of the estimators are checked here and become settings; errors say wh
 to do. Resources are threads, randomness, and the progress that is told of every stage.
 """
 
-import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import Enum
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +19,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.kernels import KERNELS, Kernel
 from ..core.parallel import Workers
+from ..core.warning import warn_caller as warn_caller
 from ..rows.scaling import scaling_function
 from ..rows.weights import as_numbers
 
@@ -32,7 +30,6 @@ INDUCING = ("kmeans", "rpcholesky", "random")
 LABEL_TRANSFORMS = ("learned", "dirichlet")
 ALPHA_RULES = ("auto", "training")
 _DEFAULT_POINTS = 1_000
-_PACKAGE = str(Path(__file__).parents[2]) + os.sep
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -351,13 +348,3 @@ class Resources(NamedTuple):
     workers: Workers
     rng: np.random.RandomState
     progress: Progress
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside the library that led here, however deep in the library this is."""
-    level = 2
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-        level += 1
-    warnings.warn(message, category, stacklevel=level)

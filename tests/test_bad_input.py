@@ -67,11 +67,11 @@ def test_bad_arguments_are_named(moons, kwargs, message):
         fit(moons, **kwargs)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_missing_and_infinite_features_are_refused(moons, value):
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_features_are_refused(moons, value):
     X = moons[0].copy()
     X[3, 1] = value
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
+    with pytest.raises(ValueError, match="X holds infinity in column 1, first in row 3"):
         fit((X, moons[1]))
 
 
@@ -125,8 +125,8 @@ def test_prediction_wants_the_features_of_the_fit(moons):
 def test_a_failed_fit_leaves_the_model_as_it_was(moons):
     classifier = fit(moons)
     before = classifier.predict_proba(moons[0])
-    with pytest.raises(ValueError, match="NaN"):
-        classifier.fit(np.full((10, 5), np.nan), np.arange(10) % 2)
+    with pytest.raises(ValueError, match="infinity"):
+        classifier.fit(np.full((10, 5), np.inf), np.arange(10) % 2)
     np.testing.assert_array_equal(classifier.predict_proba(moons[0]), before)
 
 

@@ -382,7 +382,7 @@ def test_failures_leave_the_stream_as_it_was(data, monkeypatch):
         for call in (stream.partial_fit, stream.forget, stream.refresh):
             with pytest.raises(KeyboardInterrupt):
                 call(X[:50], y[:50])
-    bad = np.where(np.arange(N)[:, None] == 3, np.nan, X)
+    bad = np.where(np.arange(N)[:, None] == 3, np.inf, X)
     for call in (stream.partial_fit, stream.forget, stream.refresh):
         for rows, labels in ((bad, y), (X[:, :2], y), (X, y + 5), (X, y[:-1])):
             with pytest.raises(ValueError):  # noqa: PT011

@@ -3,30 +3,35 @@
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from .. import persistence
 from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
-from .core.kernels import KERNELS, Kernel
+from .core.kernels import Kernel
 from .core.parallel import Workers
 from .predictions import FittedClassifier
-from .rows.door import FLOATS, Given, SampleSize, checked_arrays, choose_rows
-from .rows.in_memory import Chunk, Encoder
-from .rows.weights import sample_weights
+from .rows.arrays import checked_rows
+from .rows.columns import Columns
+from .rows.door import Given, LabelledRows, SampleSize, choose_rows, missing_in
+from .rows.in_memory import Chunk, Encoder, InMemoryRows
+from .rows.weights import class_factors, sample_weights
 from .training import streams
 from .training.fitted import Features, FirstRows, Fitted, Waiting
 from .training.inducing_points import POOL_ROWS
+from .training.kernel_choice import AUTO, Material, choose_family, families
 from .training.schedule import Trainer, TrainingRecord, TrainingRows
 from .training.settings import (
+    DirichletSettings,
+    Family,
     Progress,
     Resources,
     Stage,
@@ -51,8 +56,11 @@ class DirichletGPClassifier(FittedClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "matern12", "matern32", "matern52"}, default="rbf"
-        Family of the kernel.
+    kernel : {"auto", "product", "rbf", "matern12", "matern32", "matern52"}, default="auto"
+        Family of the kernel. "product" is made for tables: every feature has a share of its own,
+        and categories and missing values need no encoding. The others are functions of a distance.
+        "auto" tries "product", "rbf" and "rbf" with one lengthscale for all features quickly, and
+        takes the one that predicts best rows that it was not learned from; `kernel_` says which.
     ard : bool, default=True
         One lengthscale per feature; False shares one among all.
     lengthscale : float, array of shape (n_features,) or None, default=None
@@ -78,6 +86,11 @@ class DirichletGPClassifier(FittedClassifier):
         Class probabilities that latent means return to far from the data.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights.
+    categorical_features : "from_dtype", array-like of names, positions or bool, or None,
+    default="from_dtype"
+        Which columns hold categories. "from_dtype": columns of a frame whose type is that of
+        categories or texts (texts that are numbers or dates are read as such). Otherwise exactly
+        the columns that are named or numbered, or where the mask is true. None: none.
     scaler : {"quantile", "standard", "minmax"}, transformer or None, default="quantile"
         How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn
         transformer, or not at all.
@@ -138,7 +151,7 @@ class DirichletGPClassifier(FittedClassifier):
 
     def __init__(
         self,
-        kernel: str = "rbf",
+        kernel: str = "auto",
         *,
         ard: bool = True,
         lengthscale: float | ArrayLike | None = None,
@@ -150,6 +163,7 @@ class DirichletGPClassifier(FittedClassifier):
         alpha_epsilon: float | str = "auto",
         class_prior: str | ArrayLike = "empirical",
         class_weight: dict[Any, float] | str | None = None,
+        categorical_features: str | ArrayLike | None = "from_dtype",
         scaler: Any = "quantile",
         max_iter: int = 80,
         n_subsample: int | None = None,
@@ -168,6 +182,7 @@ class DirichletGPClassifier(FittedClassifier):
         self.alpha_epsilon = alpha_epsilon
         self.class_prior = class_prior
         self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.scaler = scaler
         self.max_iter = max_iter
         self.n_subsample = n_subsample
@@ -218,7 +233,15 @@ class DirichletGPClassifier(FittedClassifier):
         """
         rng = check_random_state(self.random_state)
         progress = Progress(self.verbose)
-        given = Given(X, y, sample_weight, columns, checkpoint is not None, type(self).__name__)
+        given = Given(
+            X,
+            y,
+            sample_weight,
+            columns,
+            checkpoint is not None,
+            type(self).__name__,
+            self.categorical_features,
+        )
         rows = choose_rows(given)
         record = None
         if checkpoint is not None:
@@ -229,32 +252,28 @@ class DirichletGPClassifier(FittedClassifier):
             progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")
             if record is not None:
                 record.compare(summary)
-            encoder = Encoder.learned(
-                summary.classes, summary.class_totals, summary.sample, self, rng,
-                as_codes=KERNELS[self.kernel].takes_categories,
-            )
-        sample = encoder.rows(summary.sample)
-        features = Features(summary.sample.X.shape[1], rows.feature_names)
-        training = TrainingRows(
-            rows.labelled(encoder, summary, sample),
-            sample,
-            self._prior(encoder, summary.class_totals),
-        )
-        self._result = self._trained(training, encoder, features, rng, progress, record=record)
+            found = rows.columns
+            if summary.missing is not None:
+                found = found.with_missing(summary.missing)
+        material = self._material(summary.classes, summary.class_totals, summary.sample, found)
+        labelled = partial(rows.labelled, summary=summary)
+        self._result = self._learned(material, labelled, rng, progress, record=record)
         if record is not None:
             record.remove()
         return self
 
-    def _prior(self, encoder: Encoder, totals: Array) -> Array:
-        """Class probabilities far from the data, for the weight of all rows of each class."""
-        factors = 1.0 if encoder.class_factors is None else encoder.class_factors
-        return class_prior(self.class_prior, totals * factors)
+    def _material(
+        self, classes: AnyArray, totals: Array, sample: Chunk, columns: Columns
+    ) -> Material:
+        """What is known of rows, with the class probabilities far from them."""
+        factors = class_factors(self.class_weight, classes, totals)
+        prior = class_prior(self.class_prior, totals if factors is None else totals * factors)
+        return Material(classes, totals, sample, columns, prior)
 
-    def _trained(
+    def _learned(
         self,
-        rows: TrainingRows,
-        encoder: Encoder,
-        features: Features,
+        material: Material,
+        labelled: Callable[..., LabelledRows],
         rng: np.random.RandomState,
         progress: Progress,
         *,
@@ -262,18 +281,32 @@ class DirichletGPClassifier(FittedClassifier):
         record: TrainingRecord | None = None,
         settled: bool = True,
     ) -> Fitted:
-        """Learn from prepared rows, from the `start` of an earlier kernel if there is one."""
-        n_scaled = rows.sample.take(np.arange(1)).X.shape[1]
-        settings = check_settings(self, n_scaled, len(encoder.classes))
-        settings = with_scaled_points(settings, encoder.scaler, features.number)
-        settings = replace(settings, categories=encoder.categories)
-        if start is not None:
-            start = settings.kernel.continuing(start, settings.ard)
+        """Choose the kernel, prepare the rows, train; from the `start` of an earlier kernel."""
+        among = families(self, material.columns)
+        if start is not None and self.kernel == AUTO:
+            among = [Family(type(start), start.ard)]
         with Workers(self.n_jobs) as workers:
-            trainer = Trainer(rows, settings, Resources(workers, rng, progress))
-            model, n_iter = trainer.run(record, start, settled)
+            resources = Resources(workers, rng, progress)
+            family = choose_family(among, material, self, resources)
+            with progress.stage(Stage.SCALING):
+                encoder = material.encoder(family, self, rng)
+                sample = encoder.rows(material.sample)
+            rows = TrainingRows(labelled(encoder, sample=sample), sample, material.prior)
+            settings = self._settings(family, encoder, sample)
+            if start is not None:
+                start = settings.kernel.continuing(start, settings.ard)
+            model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)
         progress.done()
-        return Fitted(encoder, features, model, n_iter, progress.history)
+        return Fitted(encoder, Features(material.columns), model, n_iter, progress.history)
+
+    def _settings(
+        self, family: Family, encoder: Encoder, sample: InMemoryRows
+    ) -> DirichletSettings:
+        """The parameters, checked, for rows as the encoder scales them."""
+        n_scaled = sample.take(np.arange(1)).X.shape[1]
+        settings = check_settings(self, n_scaled, len(encoder.classes), family)
+        settings = with_scaled_points(settings, encoder.scaler, sample.X.shape[1])
+        return replace(settings, categories=encoder.categories)
 
     def _sample_size(self) -> SampleSize:
         """Rows of a sample of rows that are not in memory."""
@@ -327,15 +360,17 @@ class DirichletGPClassifier(FittedClassifier):
         """
         state = self._result
         if state is None:
-            rows, labels, names = checked_arrays(X, y, type(self).__name__)
-            features = Features(rows.shape[1], names)
+            kind, chosen = type(self).__name__, self.categorical_features
+            given = Given(X, y, sample_weight, estimator=kind, categorical=chosen)
+            rows, labels, found = checked_rows(given)
+            features = Features(found)
         else:
-            rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+            rows, labels = self._matrix_and_labels(X, y, raw=state.first_rows is not None)
             features = state.features
         check_classification_targets(labels)
         if state is None or classes is not None:
             declared = np.unique(labels if classes is None else np.asarray(classes))
-            state = self._declared(state, declared, features, rows.dtype)
+            state = self._declared(state, declared, features, rows)
         codes = Encoder(state.classes, None, None).codes(labels, _ADVICE)
         weights = sample_weights(sample_weight, len(rows), part=True)
         chunk = Chunk(rows, codes, weights).of_positive_weight()
@@ -346,7 +381,7 @@ class DirichletGPClassifier(FittedClassifier):
         return self
 
     def _declared(
-        self, state: Fitted | Waiting | None, classes: AnyArray, features: Features, dtype: Any
+        self, state: Fitted | Waiting | None, classes: AnyArray, features: Features, rows: AnyArray
     ) -> Fitted | Waiting:
         """A stream that knows these classes; those known so far must be among them."""
         if len(classes) < 2:
@@ -355,7 +390,7 @@ class DirichletGPClassifier(FittedClassifier):
                 "pass all labels that may come in classes."
             )
         if state is None:
-            nothing = np.empty((0, features.number), dtype)
+            nothing = np.empty((0, rows.shape[1]), rows.dtype)
             first_rows = FirstRows(nothing, np.empty(0, dtype=np.intp), np.empty(0))
             return Waiting(classes, features, first_rows)
         if isinstance(state, Fitted):
@@ -382,7 +417,10 @@ class DirichletGPClassifier(FittedClassifier):
                     "mix the classes, or fit a sample first."
                 )
             return replace(state, first_rows=first_rows)
-        if isinstance(state, Waiting) or n >= min(limit, 2 * first_rows.trained_at):
+        # A model that knows of no missing values cannot take rows that have some.
+        first_holes = state.features.columns.is_plain and missing_in(coded.X, None) is not None
+        due = n >= min(limit, 2 * first_rows.trained_at)
+        if isinstance(state, Waiting) or due or first_holes:
             weights = None if np.all(first_rows.weights == 1) else first_rows.weights
             kept = Chunk(first_rows.X, first_rows.codes, weights)
             trained = self._trained_on(kept, state.classes, state.features)
@@ -397,13 +435,13 @@ class DirichletGPClassifier(FittedClassifier):
         rng = check_random_state(self.random_state)
         progress = Progress(self.verbose)
         X, codes, weights = coded
+        missing = missing_in(X, None)
+        if missing is not None:
+            features = Features(features.columns.with_missing(missing))
         totals = np.bincount(codes, weights, len(classes)).astype(np.float64)
-        with progress.stage(Stage.SCALING):
-            sample = Chunk(X, classes[codes], weights)
-            encoder = Encoder.learned(classes, totals, sample, self, rng)
-            rows = encoder.coded_rows(X, codes, weights)
-        training = TrainingRows(rows, rows, self._prior(encoder, totals))
-        return self._trained(training, encoder, features, rng, progress, start=start, settled=False)
+        sample = Chunk(X, classes[codes], weights)
+        material = self._material(classes, totals, sample, features.columns)
+        return self._learned(material, _all_of_them, rng, progress, start=start, settled=False)
 
     def forget(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take rows away again, exactly as if the model had never been given them.
@@ -432,7 +470,7 @@ class DirichletGPClassifier(FittedClassifier):
             model is left as it was.
         """
         fitted = self._fitted
-        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         taken = fitted.encoder.coded_rows(*Chunk(rows, codes, weights).of_positive_weight())
@@ -511,7 +549,7 @@ class DirichletGPClassifier(FittedClassifier):
             A call that fails or is interrupted leaves the model as it was.
         """
         fitted = self._fitted
-        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        rows, labels = self._matrix_and_labels(X, y, raw=True)
         codes = fitted.encoder.codes(labels, _ADVICE)
         weights = sample_weights(sample_weight, len(rows))
         coded = Chunk(rows, codes, weights).of_positive_weight()
@@ -566,6 +604,11 @@ class DirichletGPClassifier(FittedClassifier):
             A `ValueError`: the file is truncated, altered, not a model, or from a newer version.
         """
         return persistence.load(path, cls)
+
+
+def _all_of_them(encoder: Encoder, sample: InMemoryRows) -> InMemoryRows:
+    """Rows in memory are all in the sample."""
+    return sample
 
 
 def _seed_without_a_draw(rng: np.random.RandomState) -> int:

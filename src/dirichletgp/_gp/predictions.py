@@ -21,7 +21,9 @@ from .core.probabilities.uncertainty import (
     uncertainty,
 )
 from .core.regressions import LabelTransform
-from .rows.door import FLOATS, is_dask, is_tensor
+from .rows.arrays import checked_labels
+from .rows.columns import Matrix
+from .rows.door import FLOATS, is_dask, is_tensor, missing_in
 from .rows.scaling import of_scaled_blocks
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
@@ -83,6 +85,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """The kernel, and the inducing points (M, D) as it sees them: scaled; for displays."""
         model = self._fitted.model
         return model.kernel, model.points
+
+    @property
+    def kernel_(self) -> str:
+        """Name of the kernel in use, which "auto" chose."""
+        return self._known("kernel_").model.kernel.name
 
     @property
     def lengthscale_(self) -> Any:
@@ -260,7 +267,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         fitted = self._fitted
-        rows, labels = validate_data(self, X, y, reset=False, dtype=FLOATS)
+        rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         weights = fitted.encoder.whole_weights(codes, weights)
@@ -278,12 +285,39 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         return self._of_blocks(of_block, rows)
 
+    def __sklearn_tags__(self) -> Any:
+        """scikit-learn is told that values may be missing."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _matrix(self, X: Any, *, raw: bool = False) -> AnyArray:
+        """The matrix (n, D) of rows of X, checked against the columns that the model knows.
+
+        Where values are missing for the first time they become typical ones, unless it is `raw`.
+        """
+        state = self._result
+        assert state is not None
+        columns = state.features.columns
+        if isinstance(X, Matrix):
+            return np.asarray(X)
+        if not columns.is_plain:
+            return columns.matrix(X)
+        rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
+        whole = missing_in(rows, columns.names_in) is None
+        return rows if raw or whole else self._fitted.filled(rows)
+
+    def _matrix_and_labels(self, X: Any, y: Any, *, raw: bool = False) -> tuple[AnyArray, AnyArray]:
+        """The matrix (n, D) of rows, and their labels (n,)."""
+        rows = self._matrix(X, raw=raw)
+        return rows, checked_labels(y, rows)
+
     def _of_latent(self, X: ArrayLike, function: Callable[[Array, Array], Array]) -> Array:
         """A function of latent means and variances, for each row of X."""
         if is_tensor(X):
             return self._of_tensor(X, function)
         model = self._fitted.model
-        rows = validate_data(self, X, reset=False, dtype=FLOATS)
+        rows = self._matrix(X)
         posterior = model.solved
         if posterior is None:
             posterior = model.prepared(self.n_jobs)
@@ -309,6 +343,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         fitted = self._fitted
         device = checked_device(X, fitted.features.number)
         model = fitted.model
+        columns = fitted.features.columns
+        if not columns.is_plain or bool(device.xp.any(device.xp.isnan(X))):
+            return self._of_latent(Matrix.of(self._matrix(device.host(X))), function)
         posterior = model.prepared(self.n_jobs)
         parts = latent_blocks(device, model.basis, posterior, fitted.encoder.scaler, X)
         with Workers(self.n_jobs) as workers:

@@ -12,9 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._gp.core.arrays import AnyArray, Array
 from .._gp.core.kernels import Kernel
-from .._gp.rows.door import FLOATS, ArrayRows, Given, SampleSize
-from .._gp.rows.in_memory import Encoder, InMemoryRows
+from .._gp.rows.arrays import ArrayRows, checked_numbers
+from .._gp.rows.columns import Columns
+from .._gp.rows.door import FLOATS, SampleSize
+from .._gp.rows.in_memory import Chunk, Encoder, InMemoryRows
 from .._gp.rows.scaling import of_scaled_blocks
+from .._gp.rows.weights import sample_weights
 
 
 class Prepared(NamedTuple):
@@ -62,10 +65,13 @@ class RivalClassifier(ClassifierMixin, BaseEstimator):
 
     def _prepared(self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState) -> Prepared:
         """Training rows, checked; nothing of the estimator changes."""
-        source = ArrayRows(Given(X, y, sample_weight, estimator=type(self).__name__))
+        checked, labels, names = checked_numbers(X, y, type(self).__name__)
+        weights = None if sample_weight is None else sample_weights(sample_weight, len(checked))
+        chunk = Chunk(checked, labels, weights).of_positive_weight()
+        source = ArrayRows(chunk, Columns(checked.shape[1], names))
         summary = source.summary(SampleSize(0, 0), 0)
         encoder = Encoder.learned(summary.classes, summary.class_totals, summary.sample, self, rng)
-        return Prepared(encoder.rows(summary.sample), encoder, source.feature_names)
+        return Prepared(encoder.rows(summary.sample), encoder, names)
 
     def _remember(self, prepared: Prepared, points: Array) -> None:
         """Set what is known of rows and scaled inducing points after a fit."""

@@ -7,7 +7,7 @@ import numpy as np
 from .._gp.core.arrays import AnyArray, Integers
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.recipe import target_texts
-from .._gp.rows.tables.values import as_number
+from .._gp.rows.texts import as_number
 
 _MOST_CLASSES = 1_000
 _MOST_NUMBERS = 50

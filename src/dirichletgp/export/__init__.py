@@ -60,6 +60,11 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
             "steps before it have prepared."
         )
     fitted = classifier._fitted
+    if not fitted.features.columns.is_plain:
+        raise ValueError(
+            "to_onnx takes models of numbers without missing values; this one was fitted to "
+            "categories, dates or missing values"
+        )
     n_classes, n_points = len(fitted.classes), len(fitted.model.points)
     size = 8 * (n_classes + 1) * n_points**2
     if size > _MOST_BYTES:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._gp.core.kernels import KERNELS
 from .._gp.core.regressions import LabelTransform
 from .._gp.core.statistics import ClassStatistics
+from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Encoder
 from .._gp.training.fitted import (
     Features,
@@ -128,6 +129,9 @@ def _described(classifier: Any) -> Archive:
         "transform": asdict(model.transform),
         "alpha_epsilon": model.alpha_epsilon,
     }
+    columns = fitted.features.columns
+    if not columns.is_plain:
+        content["columns"] = columns.as_json()
     first_rows = fitted.first_rows
     if first_rows is not None:
         content["warm_up"] = first_rows.trained_at
@@ -154,7 +158,7 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     parameters = {name: decoded(v, arrays) for name, v in content["parameters"].items()}
     classifier: Any = cls(**parameters)
     features = _features_restored(content)
-    scaler = scaler_restored(content["scaler"], classifier.scaler, features.number, arrays)
+    scaler = scaler_restored(content["scaler"], classifier.scaler, features.columns, arrays)
     factors = floats(arrays, "class_factors") if "class_factors" in arrays else None
     encoder = Encoder(labels_decoded(content["classes"], arrays), factors, scaler)
     model = _model_restored(content, arrays, bool(classifier.ard))
@@ -177,7 +181,11 @@ def _features_restored(content: Mapping[str, Any]) -> Features:
     if names is not None:
         names = strings(names, "O").tolist()
         expect(len(names) == number, "feature names")
-    return Features(number, names)
+    if "columns" not in content:
+        return Features(Columns(number, names))
+    columns = Columns.from_json(content["columns"])
+    expect((columns.n_in, columns.names_in) == (number, names), "columns")
+    return Features(columns)
 
 
 def _history_restored(stages: Any) -> list[dict[str, Any]]:
@@ -199,7 +207,8 @@ def _first_rows_restored(
     if "warm_up" not in content:
         return None
     X, codes, weights = (arrays[f"warm_up/{name}"] for name in ("X", "codes", "weights"))
-    expect(X.shape == (len(codes), features.number) and codes.shape == weights.shape, "rows")
+    expect(X.shape == (len(codes), len(features.columns.levels)), "rows")
+    expect(codes.shape == weights.shape, "rows")
     expect(X.dtype.kind == "f" and codes.dtype == np.int64, "rows")
     expect(weights.dtype == np.float64, "rows")
     expect(bool(np.all((codes >= 0) & (codes < n_classes))), "rows")

@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
+from .._gp.core.arrays import Integers
+from .._gp.rows.columns import Columns
+from .._gp.rows.mixed import MixedScaler
 from .._gp.rows.scaling import SCALERS, NormalScores
 from .values import Arrays, expect, floats
 
@@ -14,6 +17,11 @@ _MINMAX = ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples
 
 def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
     """The kind of a fitted scaler, if it is one of the library's; its numbers go to `arrays`."""
+    if isinstance(fitted, MixedScaler):
+        _describe_mixed(fitted, arrays)
+        if fitted.scaler_ is None:
+            return None if kind is None else str(kind)
+        fitted = fitted.scaler_
     if isinstance(fitted, NormalScores) and kind == "quantile":
         arrays["scaler/lengths"] = np.array([len(knots) for knots in fitted.knots_], dtype=np.int64)
         arrays["scaler/knots"] = np.concatenate(fitted.knots_)
@@ -31,9 +39,42 @@ def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
     return None if kind is None else str(kind)
 
 
-def scaler_restored(kind: Any, parameter: Any, n_features: int, arrays: Arrays) -> Any:
+def scaler_restored(kind: Any, parameter: Any, columns: Columns, arrays: Arrays) -> Any:
     """The fitted scaler that was described, of a classifier with this `scaler` parameter."""
     expect(kind == parameter and (kind is None or kind in SCALERS), "scaler")
+    if "scaler/holes" not in arrays:
+        expect(columns.is_plain, "scaler")
+        return _numbers_restored(kind, columns.n_in, arrays)
+    scaler = _mixed_restored(parameter, columns.levels, arrays)
+    n_numbers = scaler.n_scaled
+    scaler.scaler_ = _numbers_restored(kind, n_numbers, arrays) if n_numbers else None
+    return scaler
+
+
+def _describe_mixed(fitted: MixedScaler, arrays: Arrays) -> None:
+    arrays["scaler/holes"] = np.asarray(fitted.holes_, dtype=np.uint8)
+    arrays["scaler/medians"] = fitted.medians_
+    arrays["scaler/kept"] = np.concatenate([np.empty(0), *fitted.kept_])
+    arrays["scaler/kept_counts"] = np.array([len(kept) for kept in fitted.kept_], dtype=np.int64)
+    arrays["scaler/as_codes"] = np.array([fitted.as_codes], dtype=np.uint8)
+
+
+def _mixed_restored(parameter: Any, levels: Integers, arrays: Arrays) -> MixedScaler:
+    holes, counts = arrays["scaler/holes"], arrays["scaler/kept_counts"]
+    as_codes, kept = arrays["scaler/as_codes"], arrays["scaler/kept"]
+    medians = floats(arrays, "scaler/medians")
+    expect(holes.shape == counts.shape == medians.shape == levels.shape, "scaler")
+    expect(holes.dtype == np.uint8 and counts.dtype == np.int64, "scaler")
+    expect(as_codes.shape == (1,) and bool(np.all(counts >= 0)), "scaler")
+    expect(kept.shape == (int(counts.sum()),) and kept.dtype == np.float64, "scaler")
+    scaler = MixedScaler(parameter, levels, bool(as_codes[0]))
+    scaler.holes_ = holes.astype(bool)
+    scaler.medians_ = medians
+    scaler.kept_ = np.split(kept, np.cumsum(counts)[:-1])
+    return scaler
+
+
+def _numbers_restored(kind: Any, n_features: int, arrays: Arrays) -> Any:
     scaler: Any = {
         None: FunctionTransformer(),
         "standard": StandardScaler(),

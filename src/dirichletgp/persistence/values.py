@@ -29,6 +29,9 @@ def encoded(name: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, np.random.RandomState):
         arrays[f"parameters/{name}"], rest = random_state_encoded(value)
         return {"random_state": f"parameters/{name}", "rest": rest}
+    items = _plain_items(value)
+    if items is not None:
+        return {"list": items}
     try:
         arrays[f"parameters/{name}"] = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -38,10 +41,21 @@ def encoded(name: str, value: Any, arrays: Arrays) -> Any:
     return {"array": f"parameters/{name}"}
 
 
+def _plain_items(value: Any) -> list[Any] | None:
+    """Names, positions or truths of columns as a list; None for anything else."""
+    given = np.asarray(value, dtype=object) if isinstance(value, list | tuple) else value
+    if not isinstance(given, np.ndarray) or given.ndim != 1 or given.dtype.kind not in "OUbiu":
+        return None
+    items = given.tolist()
+    return items if all(isinstance(item, str | bool | int) for item in items) else None
+
+
 def decoded(value: Any, arrays: Arrays) -> Any:
     """The parameter that `encoded` was given."""
     if not isinstance(value, dict):
         return value
+    if "list" in value:
+        return list(value["list"])
     if "pairs" in value:
         return dict(value["pairs"])
     if "random_state" in value:

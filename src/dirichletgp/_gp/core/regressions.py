@@ -102,6 +102,10 @@ class LabelTransform:
         level = (self.target_in + (n_classes - 1) * self.target_out) / n_classes
         return np.asarray(log_prior - log_prior.mean() + level)
 
+    def target_variance(self, prior: Array) -> float:
+        """Variance of the targets, averaged over the classes."""
+        return float(self.separation**2 * np.mean(prior * (1.0 - prior)))
+
     def residuals(self, prior: Array) -> tuple[Array, Array]:
         """Targets without the offsets: r1 (C,) of rows in the class, r0 (C,) of rows out of it."""
         offsets = self.offsets(prior)

@@ -20,9 +20,11 @@ from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.parallel import Workers
 from ..core.regressions import Basis
 from ..core.statistics import ClassStatistics
+from .door import missing_in
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 
 if TYPE_CHECKING:
+    from .columns import Columns
     from .door import PassObserver, SampleSize
 
 Item = TypeVar("Item")
@@ -46,24 +48,12 @@ def joined(chunks: list[Chunk]) -> Chunk:
     return Chunk(X, np.concatenate([chunk.labels for chunk in chunks]), weights)
 
 
-def checked_finite(X: AnyArray, names: list[str] | None) -> AnyArray:
-    """X, if it holds neither NaN nor infinity."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):
-            return X
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
-    if len(bad):
-        column = repr(names[bad[0]]) if names else bad[0]
-        raise ValueError(
-            f"X contains NaN or infinity, first in column {column}; fill or drop those rows first."
-        )
-    return X
-
-
 class Reader(Protocol):
     """Rows that can be read again and again, always in the same order."""
 
-    feature_names: list[str] | None
+    @property
+    def columns(self) -> "Columns":
+        """What the columns are."""
 
     def blocks(self) -> Iterator[Chunk]:
         """All rows from the first on, in pieces of any size, checked."""
@@ -94,7 +84,8 @@ def _summary_of_chunk(chunk: Chunk, priorities: Array, limit: float) -> Summary:
     labels, codes = np.unique(chunk.labels, return_inverse=True)
     weights = np.bincount(codes, chunk.weights).astype(np.float64)
     chosen = _few_of_each(codes, priorities) | (priorities <= limit)
-    return Summary(len(codes), labels, weights, chunk.part(chosen), priorities[chosen])
+    missing = missing_in(chunk.X, None)
+    return Summary(len(codes), labels, weights, chunk.part(chosen), priorities[chosen], missing)
 
 
 def put_together(parts: list[Summary], size: int) -> Summary:
@@ -107,7 +98,9 @@ def put_together(parts: list[Summary], size: int) -> Summary:
     priorities = np.concatenate([part.priorities for part in parts])
     chosen = _chosen(sample.labels, priorities, size)
     n_rows = sum(part.n_rows for part in parts)
-    return Summary(n_rows, labels, weights, sample.part(chosen), priorities[chosen])
+    found = [part.missing for part in parts if part.missing is not None]
+    missing = np.any(found, axis=0) if found else None
+    return Summary(n_rows, labels, weights, sample.part(chosen), priorities[chosen], missing)
 
 
 def _chosen(labels: AnyArray, priorities: Array, size: int) -> Booleans:
@@ -134,9 +127,9 @@ class ChunkedSource:
     reader: Reader
 
     @property
-    def feature_names(self) -> list[str] | None:
+    def columns(self) -> "Columns":
         """Those of the reader."""
-        return self.reader.feature_names
+        return self.reader.columns
 
     def summary(self, size: "SampleSize", seed: int) -> Summary:
         """One pass over the rows; a sample of them stays in memory."""
@@ -189,7 +182,7 @@ class ChunkedRows:
 
 def chunks(reader: Reader, start: int = 0) -> Generator[Chunk, None, None]:
     """The rows from row `start` (at the edge of a chunk) on, in chunks of one size, read ahead."""
-    blocks = regrouped(reader.blocks(), reader.feature_names)
+    blocks = regrouped(reader.blocks(), reader.columns)
     return read_ahead(_skipped(blocks, start))
 
 
@@ -198,13 +191,17 @@ def chunk_rows(n_features: int) -> int:
     return int(np.clip(_CHUNK_BYTES // (8 * n_features), _FEWEST_ROWS, _MOST_ROWS))
 
 
-def regrouped(blocks: Iterable[Chunk], names: list[str] | None = None) -> Iterator[Chunk]:
+def regrouped(blocks: Iterable[Chunk], columns: "Columns | None" = None) -> Iterator[Chunk]:
     """The same rows in chunks of one size, finite, without those of weight zero."""
     kept: list[Chunk] = []
     n_kept, size, n_features = 0, 0, 0
+    # Others were looked through when they became a matrix.
+    plain = columns is None or columns.is_plain
+    names = None if columns is None else columns.names_in
     for block in blocks:
         block = block.of_positive_weight()
-        checked_finite(block.X, names)
+        if plain:
+            missing_in(block.X, names)
         if not size:
             n_features = block.X.shape[1]
             size = chunk_rows(n_features)

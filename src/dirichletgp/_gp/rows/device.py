@@ -146,5 +146,7 @@ def checked_device(X: Tensor, n_features: int | None = None) -> Device:
             f"X has the shape {tuple(X.shape)}; pass a tensor of shape (n, {expected})."
         )
     if bool(device.xp.any(device.xp.isinf(X))):
-        raise ValueError("X contains infinity; replace or drop those rows first.")
+        raise ValueError(
+            "X holds infinity; replace it by a number, or by NaN where a value is missing."
+        )
     return device

@@ -11,20 +11,19 @@ cluster and rows on another device are one file each, and one line of `_KINDS`.
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
-from ..core.arrays import AnyArray, Array
+from ..core.arrays import AnyArray, Array, Booleans
 from ..core.kernels import Kernel, KernelGradient
 from ..core.parallel import Workers
 from ..core.regressions import Basis
 from ..core.statistics import BoundStatistics, ClassStatistics, RowDerivatives
-from .in_memory import Chunk, Encoder, InMemoryRows, Summary
-from .weights import sample_weights
+from .in_memory import Encoder, InMemoryRows, Summary
+
+if TYPE_CHECKING:
+    from .columns import Columns
 
 FLOATS = [np.float64, np.float32]
 """What rows are converted to, if they are neither."""
@@ -101,8 +100,8 @@ class RowSource(Protocol):
     """Rows as a user gives them."""
 
     @property
-    def feature_names(self) -> list[str] | None:
-        """Names of the features, if they have some."""
+    def columns(self) -> "Columns":
+        """What the columns are; what is missing in them is known after the summary."""
 
     def summary(self, size: SampleSize, seed: int) -> Summary:
         """Classes, their weights, and a sample: of rows in memory all of them."""
@@ -112,7 +111,19 @@ class RowSource(Protocol):
 
 
 class Given(NamedTuple):
-    """The arguments of `fit`; `in_pieces` asks for passes that can be taken up again."""
+    """The arguments of `fit`, and what the estimator says of rows.
+
+    Attributes
+    ----------
+    X, y, sample_weight, columns
+        As `fit` was given them.
+    in_pieces : bool
+        Asks for passes that can be taken up again.
+    estimator : str
+        Its name, for errors.
+    categorical : object
+        The parameter `categorical_features`.
+    """
 
     X: Any
     y: Any
@@ -120,10 +131,14 @@ class Given(NamedTuple):
     columns: Any = None
     in_pieces: bool = False
     estimator: str = "classifier"
+    categorical: Any = "from_dtype"
 
 
 def choose_rows(given: Given) -> RowSource:
-    """The source that arguments of `fit` describe."""
+    """The source that arguments of `fit` describe; rows that were prepared are one themselves."""
+    if library_of(given.X) == library_of(given):
+        prepared: RowSource = given.X
+        return prepared
     if given.columns is not None and not _is_table(given):
         raise ValueError(
             "columns chooses columns of files and Arrow tables; pass X with the columns you want."
@@ -131,22 +146,31 @@ def choose_rows(given: Given) -> RowSource:
     for takes, open_rows in _KINDS:
         if takes(given):
             return open_rows(given)
-    return ArrayRows(given)
+    return _array_rows(given)
 
 
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask array or dataframe."""
-    return _library(X) in ("dask", "dask_expr") and hasattr(X, "dask")
+    return library_of(X) in ("dask", "dask_expr") and hasattr(X, "dask")
 
 
 def is_tensor(X: Any) -> bool:
     """Whether X is a PyTorch tensor; in host memory it is also an array, without the extra."""
-    if _library(X) != "torch" or not hasattr(X, "device"):
+    if library_of(X) != "torch" or not hasattr(X, "device"):
         return False
     return find_spec("array_api_compat") is not None or X.device.type != "cpu"
 
 
-def _library(X: Any) -> str:
+def is_frame(X: Any) -> bool:
+    """Whether X is a frame of pandas or polars, or a table of Arrow."""
+    library = library_of(X)
+    if library == "pyarrow":
+        return type(X).__name__ in ("Table", "RecordBatch")
+    return library in ("pandas", "polars") and hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def library_of(X: Any) -> str:
+    """The library that the type of X comes from."""
     return type(X).__module__.partition(".")[0]
 
 
@@ -154,7 +178,7 @@ def _is_table(given: Given) -> bool:
     X = given.X
     several = isinstance(X, list | tuple) and len(X) > 0
     paths = several and all(isinstance(x, str | os.PathLike) for x in X)
-    return paths or isinstance(X, str | os.PathLike) or _library(X) == "pyarrow"
+    return paths or isinstance(X, str | os.PathLike) or library_of(X) == "pyarrow"
 
 
 def _is_blocks(given: Given) -> bool:
@@ -166,49 +190,30 @@ def _is_blocks(given: Given) -> bool:
     return hasattr(X, "__iter__") and not hasattr(X, "shape") and not hasattr(X, "__array__")
 
 
-class ArrayRows:
-    """Arrays as scikit-learn knows them, checked by it.
-
-    Attributes
-    ----------
-    chunk : Chunk
-        The rows of positive weight.
-    feature_names : list of str or None
-    """
-
-    def __init__(self, given: Given):
-        X, labels, self.feature_names = checked_arrays(given.X, given.y, given.estimator)
-        weights = None
-        if given.sample_weight is not None:
-            weights = sample_weights(given.sample_weight, len(X))
-        self.chunk = Chunk(X, labels, weights).of_positive_weight()
-
-    def summary(self, size: SampleSize, seed: int) -> Summary:
-        """All rows are the sample."""
-        labels, codes = np.unique(self.chunk.labels, return_inverse=True)
-        weights = np.bincount(codes, self.chunk.weights).astype(np.float64)
-        return Summary(len(codes), labels, weights, self.chunk, np.zeros(0))
-
-    def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> InMemoryRows:
-        """The sample, which is all rows."""
-        return sample
-
-
-def checked_arrays(
-    X: ArrayLike, y: ArrayLike, estimator: str
-) -> tuple[AnyArray, AnyArray, list[str] | None]:
-    """Rows (n, D), labels (n,) and names of features, as scikit-learn checks them.
-
-    It notes what it finds on an estimator. That is one made for the purpose, of the same name, so
-    that a fit which fails leaves the real one as it was.
-    """
-    noted: Any = type(estimator, (ClassifierMixin, BaseEstimator), {})()
-    rows, labels = validate_data(noted, X, y, dtype=FLOATS)
-    names = getattr(noted, "feature_names_in_", None)
-    return rows, labels, None if names is None else names.tolist()
+def missing_in(X: AnyArray, names: list[str] | None) -> Booleans | None:
+    """Which columns (D,) of numbers hold NaN, None if none does; infinities are refused by name."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):
+            return None
+    infinite = np.isinf(X)
+    if np.any(infinite):
+        row, place = np.argwhere(infinite)[0].tolist()
+        column = repr(names[place]) if names else place
+        raise ValueError(
+            f"X holds infinity in column {column}, first in row {row}; "
+            "replace it by a number, or by NaN if it means that the value is missing."
+        )
+    missing: Booleans = np.asarray(np.isnan(X).any(axis=0))
+    return missing if np.any(missing) else None
 
 
 # Each kind is imported when it is needed: the libraries behind most of them are optional.
+
+
+def _array_rows(given: Given) -> RowSource:
+    from .arrays import ArrayRows
+
+    return ArrayRows.of(given)
 
 
 def _table_rows(given: Given) -> RowSource:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..core.arrays import AnyArray, Array, Integers
+from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.kernels import Kernel, KernelGradient
 from ..core.parallel import Workers
 from ..core.regressions import Basis
@@ -29,6 +29,7 @@ from .scaling import scaling_function
 from .weights import class_factors
 
 if TYPE_CHECKING:
+    from .columns import Columns
     from .door import PassObserver
 
 # Spans are the unit of work of a thread. Their size depends on the data alone, never on the number
@@ -71,6 +72,8 @@ class Summary:
         Rows in the order of the source, all of them if there are few.
     priorities : ndarray of shape (n,)
         The random numbers of the sampled rows; empty where nothing was drawn.
+    missing : ndarray of shape (D,) of bool, or None
+        In which columns values were found to be missing; None: in none.
     """
 
     n_rows: int
@@ -78,6 +81,7 @@ class Summary:
     class_totals: Array
     sample: Chunk
     priorities: Array
+    missing: Booleans | None = None
 
     @cached_property
     def classes(self) -> AnyArray:
@@ -271,13 +275,13 @@ class Encoder:
         sample: Chunk,
         estimator: Any,
         rng: np.random.RandomState,
-        levels: Integers | None = None,
+        columns: "Columns | None" = None,
         as_codes: bool = False,
     ) -> "Encoder":
         """For classes, the weight of all rows of each, and a sample of rows of positive weight.
 
-        The estimator says how features are scaled and classes weighted. `levels` (D,) says how many
-        categories each column has, 0 for numbers; `as_codes` that the kernel takes them as such.
+        The estimator says how features are scaled and classes weighted; columns say which of them
+        are categories, none if there are no columns; `as_codes` that the kernel takes them so.
         """
         class_weight = getattr(estimator, "class_weight", None)
         factors = None
@@ -286,8 +290,9 @@ class Encoder:
         unscaled = cls(classes, factors, None)
         codes = np.searchsorted(classes, sample.labels)
         weights = unscaled.whole_weights(codes, sample.weights)
-        if levels is None:
-            levels = np.zeros(sample.X.shape[1], dtype=np.intp)
+        levels = np.zeros(sample.X.shape[1], np.intp)
+        if columns is not None and not columns.is_plain:
+            levels = columns.levels
         scaling = Scaling(estimator.scaler, levels, as_codes)
         scaler = fit_mixed_scaler(scaling, sample.X, sample.labels, weights, rng)
         return cls(classes, factors, scaler)

@@ -72,6 +72,15 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         return np.asarray(self.levels == 0)
 
     @property
+    def n_scaled(self) -> int:
+        """How many columns the inner scaler has."""
+        n_numbers = int(self._numbers.sum())
+        if self.as_codes:
+            return n_numbers
+        n_marks = int(np.sum(self._numbers & self.holes_))
+        return n_numbers + n_marks + sum(len(kept) for kept in self.kept_)
+
+    @property
     def categories_(self) -> Integers | None:
         """How many categories each scaled column has, 0 for numbers; None: all are numbers."""
         if not self.as_codes or self._numbers.all():

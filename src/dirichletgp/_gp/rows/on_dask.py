@@ -23,7 +23,10 @@ from ..core.statistics import (
     pull_back,
     sum_of_gradients,
 )
-from .chunks import checked_finite, put_together, summary_of
+from .arrays import refuse_missing_labels
+from .chunks import put_together, summary_of
+from .columns import Columns
+from .door import missing_in
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 from .weights import sample_weights
 
@@ -38,7 +41,7 @@ class DaskRows:
 
     Attributes
     ----------
-    feature_names : list of str or None
+    columns : Columns
     chunks : list of delayed Chunk
     """
 
@@ -58,8 +61,7 @@ class DaskRows:
             )
         names = list(getattr(X, "columns", []))
         texts = all(isinstance(name, str) for name in names)
-        self.feature_names = names if names and texts else None
-        self.n_features = int(X.shape[1])
+        self.columns = Columns(int(X.shape[1]), names if names and texts else None)
         columns = [_parts(X, "X"), _parts(y, "y")]
         if sample_weight is not None:
             columns.append(_parts(sample_weight, "sample_weight"))
@@ -72,13 +74,13 @@ class DaskRows:
 
         # pure: the same chunk has the same name, so what a worker has read is not read again.
         chunk = delayed(_chunk, pure=True)
-        self.chunks = [chunk(self.feature_names, *parts) for parts in zip(*columns, strict=True)]
+        self.chunks = [chunk(self.columns.names_in, *parts) for parts in zip(*columns, strict=True)]
 
     def summary(self, size: "SampleSize", seed: int) -> Summary:
         """Classes, and a sample of the rows: the only rows that leave the workers."""
         from dask import delayed
 
-        n_rows = size.rows_to_fetch(self.n_features)
+        n_rows = size.rows_to_fetch(self.columns.n_in)
         of_chunk = delayed(_summary_of_chunk, pure=True)
         parts = [of_chunk(chunk, n_rows, (seed, i)) for i, chunk in enumerate(self.chunks)]
         join = delayed(_summaries_together, pure=True)
@@ -168,6 +170,7 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     """A partition as checked rows of positive weight."""
     rows = np.asarray(X)
     rows = rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
+    refuse_missing_labels(y)
     labels = np.asarray(y).reshape(-1)
     if len(labels) != len(rows):
         raise ValueError(
@@ -178,7 +181,8 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     if sample_weight is not None:
         weights = sample_weights(np.asarray(sample_weight), len(rows), part=True)
     chunk = Chunk(rows, labels, weights).of_positive_weight()
-    return chunk._replace(X=checked_finite(chunk.X, names))
+    missing_in(chunk.X, names)  # refuses infinities
+    return chunk
 
 
 def _summary_of_chunk(chunk: Chunk, size: int, seed: tuple[int, int]) -> Summary | None:

@@ -24,6 +24,7 @@ from ..core.statistics import (
     sum_of_gradients,
 )
 from .chunks import chunks, summary_of
+from .columns import Columns
 from .device import Device, Tensor, checked_device
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 from .sources import ArrayReader
@@ -37,8 +38,6 @@ _BLOCK_ROWS = 8_192
 class TensorRows:
     """Tensors as a user gives them: only a sample of the rows comes to the host."""
 
-    feature_names: list[str] | None = None
-
     def __init__(self, given: "Given"):
         if given.in_pieces:
             raise ValueError(
@@ -46,6 +45,7 @@ class TensorRows:
             )
         self.device = checked_device(given.X)
         self.X = given.X
+        self.columns = Columns(int(self.X.shape[1]))
         # Positions stand for rows, so that the rows themselves need not be read.
         positions = np.arange(self.X.shape[0], dtype=np.float64)[:, None]
         self._reader = ArrayReader(positions, self._host(given.y), self._host(given.sample_weight))
@@ -55,10 +55,13 @@ class TensorRows:
 
     def summary(self, size: "SampleSize", seed: int) -> Summary:
         """One pass over the labels."""
+        xp = self.device.xp
         found = summary_of(chunks(self._reader), size.rows(self.X.shape[1]), seed)
         sampled = self.device.indices(found.sample.X[:, 0].astype(np.intp))
-        rows = self.device.floats(self.device.xp.take(self.X, sampled, axis=0))
-        return replace(found, sample=found.sample._replace(X=self.device.host(rows)))
+        rows = self.device.floats(xp.take(self.X, sampled, axis=0))
+        missing = self.device.host(xp.any(xp.isnan(self.X), axis=0))
+        sample = found.sample._replace(X=self.device.host(rows))
+        return replace(found, sample=sample, missing=missing if np.any(missing) else None)
 
     def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> "DeviceRows":
         """All rows, where they are."""

@@ -171,16 +171,6 @@ def scaling_function(fitted: Any) -> Callable[[Array], Array]:
     return partial(_transformed, fitted)
 
 
-def without_holes(scale: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """A scaling whose result has zeros, which are about average, where numbers are missing."""
-
-    def filled(rows: Array) -> Array:
-        scaled = scale(rows)
-        return np.nan_to_num(scaled, copy=False) if np.isnan(scaled).any() else scaled
-
-    return filled
-
-
 def _transformed(fitted: Any, rows: Array) -> Array:
     return np.ascontiguousarray(fitted.transform(rows), dtype=np.float64)
 

@@ -8,8 +8,11 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from ..core.arrays import AnyArray
+from .arrays import checked_rows, refuse_missing_labels
 from .chunks import ChunkedSource, chunk_rows
-from .door import FLOATS, checked_arrays
+from .columns import Columns
+from .door import FLOATS
+from .frames import names_of
 from .in_memory import Chunk
 from .weights import sample_weights
 
@@ -20,9 +23,7 @@ if TYPE_CHECKING:
 class ArrayReader:
     """Rows of arrays or memory maps X (n, D) and y (n,)."""
 
-    def __init__(
-        self, X: AnyArray, y: Any, sample_weight: Any, feature_names: list[str] | None = None
-    ):
+    def __init__(self, X: AnyArray, y: Any, sample_weight: Any, columns: Columns | None = None):
         if X.ndim != 2:
             raise ValueError(f"X has {X.ndim} dimensions; pass an array of shape (n, n_features).")
         if y is None:
@@ -30,13 +31,14 @@ class ArrayReader:
                 "DirichletGPClassifier requires y to be passed, but the target y is None."
             )
         self.X = X
+        refuse_missing_labels(y)
         self.labels = column_or_1d(y)
         if len(self.labels) != len(X):
             raise ValueError(
                 f"X has {len(X)} rows, but y has {len(self.labels)} labels; pass one label per row."
             )
         self.weights = sample_weights(sample_weight, len(X))
-        self.feature_names = feature_names
+        self.columns = Columns(X.shape[1]) if columns is None else columns
 
     def blocks(self) -> Iterator[Chunk]:
         """Slices of the arrays."""
@@ -65,9 +67,7 @@ class BlockReader:
             raise ValueError(
                 "X has no blocks; pass an iterable of (X, y) blocks with at least one row."
             )
-        names = list(getattr(first[0], "columns", []))
-        texts = all(isinstance(name, str) for name in names)
-        self.feature_names = names if names and texts else None
+        self.columns = Columns(np.shape(first[0])[1], names_of(first[0]))
 
     def blocks(self) -> Iterator[Chunk]:
         """The blocks."""
@@ -77,7 +77,9 @@ class BlockReader:
                     f"block {i} is a {type(block).__name__}; "
                     "pass tuples (X, y) or (X, y, sample_weight)."
                 )
-            X = check_array(block[0], dtype=FLOATS, input_name=f"X of block {i}")
+            name = f"X of block {i}"
+            X = check_array(block[0], dtype=FLOATS, ensure_all_finite=False, input_name=name)
+            refuse_missing_labels(block[1])
             labels = column_or_1d(block[1])
             if len(labels) != len(X):
                 raise ValueError(
@@ -100,5 +102,5 @@ def block_rows(given: "Given") -> ChunkedSource:
 
 def array_rows_in_pieces(given: "Given") -> ChunkedSource:
     """Rows of arrays, passed over chunk by chunk."""
-    X, labels, names = checked_arrays(given.X, given.y, given.estimator)
-    return ChunkedSource(ArrayReader(X, labels, given.sample_weight, names))
+    X, labels, columns = checked_rows(given)
+    return ChunkedSource(ArrayReader(X, labels, given.sample_weight, columns))

@@ -10,7 +10,7 @@ kernel to learn, so their own leave-one-out is honest.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -23,14 +23,7 @@ from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
 from .fitted import LeftOut, Model, fingerprints
 from .inducing_points import PointPlacer
-from .kernel_search import (
-    KernelSearch,
-    KernelTraining,
-    Objective,
-    State,
-    basis_of,
-    more_jitter,
-)
+from .kernel_search import KernelTraining, Objective, State, basis_of, searched
 from .label_search import LabelSearch, rows_that_score
 from .settings import Progress, Stage, warn_caller
 
@@ -105,13 +98,10 @@ class FewRows:
         start = replace(state, kernel=state.kernel.pulled_together(), points=self.points)
 
         def learn(rows: InMemoryRows) -> Basis:
-            state = start
-            while True:
-                search = KernelSearch(objective(rows, state), state, False, Progress(0))
-                try:
-                    return basis_of(search.run(_FOLD_ITERATIONS, _FOLD_TOLERANCE))[0]
-                except np.linalg.LinAlgError:
-                    state = more_jitter(state)
+            found = searched(
+                partial(objective, rows), start, _FOLD_ITERATIONS, _FOLD_TOLERANCE, Progress(0)
+            )
+            return basis_of(found)[0]
 
         workers, _, progress = self.training.resources
         with progress.stage(Stage.COMPARISON, "left-out predictions, cross-fitted"):

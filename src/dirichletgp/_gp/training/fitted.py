@@ -15,7 +15,9 @@ from ..core.parallel import Workers, symmetrise
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
 from ..core.statistics import ClassStatistics
+from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows
+from ..rows.mixed import MixedScaler
 
 Keys = NDArray[np.uint64]
 
@@ -188,10 +190,19 @@ def unpacked_grams(packed: Array, n_points: int) -> Array:
 
 @dataclass(frozen=True)
 class Features:
-    """What the columns of X are: how many, and their names if they have some."""
+    """What the columns of X are, how many, and their names if they have some."""
 
-    number: int
-    names: list[str] | None
+    columns: Columns
+
+    @property
+    def number(self) -> int:
+        """Number of columns of X as it is given."""
+        return self.columns.n_in
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the columns of X, if they have some."""
+        return self.columns.names_in
 
 
 @dataclass(frozen=True)
@@ -278,3 +289,17 @@ class Fitted:
     def inducing_points(self) -> Array:
         """Inducing points in the units of X, where the scaler can be inverted."""
         return self.encoder.unscaled(self.model.points)
+
+    def filled(self, rows: AnyArray) -> AnyArray:
+        """Rows (n, D) of numbers, of which none was missing in training, as the scaler takes them.
+
+        If it takes no holes, a missing value becomes that of the inducing point in the middle.
+        """
+        if isinstance(self.encoder.scaler, MixedScaler):
+            return rows
+        if not hasattr(self.encoder.scaler, "inverse_transform"):
+            raise ValueError(
+                "X has missing values, but the model was fitted without any, and its scaler has no "
+                "inverse that would say what is typical; fill them, or fit such rows too."
+            )
+        return np.where(np.isnan(rows), np.median(self.inducing_points, axis=0), rows)

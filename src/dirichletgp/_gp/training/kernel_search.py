@@ -252,6 +252,23 @@ class KernelSearch:
         return -value / n, -self.coordinates.gradient(by_kernel, by_log_noise) / n
 
 
+def searched(
+    objective: Callable[[AnyState], Objective],
+    state: AnyState,
+    max_iter: int,
+    tolerance: float,
+    progress: Progress,
+) -> AnyState:
+    """A short search at fixed points, begun anew with more jitter if K_mm won't factor."""
+    while True:
+        search = KernelSearch(objective(state), state, False, progress)
+        try:
+            found: AnyState = search.run(max_iter, tolerance)  # type: ignore[assignment]
+            return found
+        except np.linalg.LinAlgError:
+            state = more_jitter(state)
+
+
 class Found(NamedTuple, Generic[AnyState]):
     """The outcome of a search: the state, whether it settled, whether rows were left out."""
 

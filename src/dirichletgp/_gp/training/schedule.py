@@ -192,19 +192,14 @@ class Trainer:
 
     def _typical_kernel(self, transform: LabelTransform) -> Kernel:
         """What a kernel is expected to be, from the spread of features and targets."""
-        variance = self._target_variance(transform)
+        variance = transform.target_variance(self.rows.prior)
         return self.training.typical_kernel(self.placer.pool, variance)
-
-    def _target_variance(self, transform: LabelTransform) -> float:
-        """Variance of the targets of a label transform, averaged over the classes."""
-        prior = self.rows.prior
-        return float(transform.separation**2 * np.mean(prior * (1.0 - prior)))
 
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
         alpha = alpha if isinstance(alpha, float) else _FIRST_ALPHA
         if kernel is None:
-            target_variance = self._target_variance(LabelTransform.dirichlet(alpha))
+            target_variance = LabelTransform.dirichlet(alpha).target_variance(self.rows.prior)
             kernel = self.training.start_kernel(self.placer.pool, target_variance)
         points = self.placer.first_points(
             kernel, _POINTS_FOR_FEW_ROWS if self._rows_are_few else FEW_POINTS
@@ -232,8 +227,9 @@ class Trainer:
         if alpha == state.alpha_epsilon:
             return state
         # In units of the targets the kernel stays what it is.
-        after = self._target_variance(LabelTransform.dirichlet(alpha))
-        stretch = after / self._target_variance(state.transform)
+        prior = self.rows.prior
+        after = LabelTransform.dirichlet(alpha).target_variance(prior)
+        stretch = after / state.transform.target_variance(prior)
         kernel = state.kernel
         kernel = kernel.with_parameters(kernel.parameters, stretch * kernel.variance)
         changed = replace(state, kernel=kernel, alpha_epsilon=alpha)

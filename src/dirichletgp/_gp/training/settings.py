@@ -4,17 +4,14 @@ Parameters of the estimators are checked here and become settings; errors say wh
 to do. Resources are threads, randomness, and the progress that is told of every stage.
 """
 
-import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +19,7 @@ import numpy as np
 from ..core.arrays import Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.parallel import Workers
+from ..core.warning import warn_caller as warn_caller
 from ..rows.scaling import scaling_function
 from ..rows.weights import as_numbers
 
@@ -32,7 +30,6 @@ INDUCING = ("kmeans", "rpcholesky", "random")
 LABEL_TRANSFORMS = ("learned", "dirichlet")
 ALPHA_RULES = ("auto", "training")
 _DEFAULT_POINTS = 1_000
-_PACKAGE = str(Path(__file__).parents[2]) + os.sep
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -61,13 +58,32 @@ class DirichletSettings(KernelSettings):
     alpha_epsilon: float | str
 
 
-def check_kernel_settings(estimator: Any, n_features: int, default_points: int) -> KernelSettings:
+class Family(NamedTuple):
+    """A kind of kernel, and whether features differ in it."""
+
+    kernel: type[Kernel]
+    ard: bool
+
+    def __str__(self) -> str:
+        return self.kernel.name if self.ard else f"{self.kernel.name}, one lengthscale"
+
+
+def family_of(estimator: Any, others: tuple[str, ...] = ()) -> Family:
+    """The kernel that an estimator names; `others` it might have named are told of in the error."""
+    name = choice("kernel", estimator.kernel, (*others, *KERNELS))
+    return Family(KERNELS[name], bool(estimator.ard))
+
+
+def check_kernel_settings(
+    estimator: Any, n_features: int, default_points: int, family: Family | None = None
+) -> KernelSettings:
     """The parameters that all estimators have, for `n_features` scaled features."""
     variance = estimator.variance
+    kernel, ard = family_of(estimator) if family is None else family
     return KernelSettings(
-        kernel=KERNELS[choice("kernel", estimator.kernel, tuple(KERNELS))],
-        ard=bool(estimator.ard),
-        lengthscale=_lengthscale(estimator.lengthscale, n_features, estimator.ard),
+        kernel=kernel,
+        ard=ard,
+        lengthscale=_lengthscale(estimator.lengthscale, n_features, ard),
         variance=None if variance is None else positive("variance", variance),
         n_inducing=_count_or("n_inducing", estimator.n_inducing, default_points),
         inducing=_inducing(estimator.inducing),
@@ -77,9 +93,11 @@ def check_kernel_settings(estimator: Any, n_features: int, default_points: int) 
     )
 
 
-def check_settings(estimator: Any, n_features: int, n_classes: int) -> DirichletSettings:
+def check_settings(
+    estimator: Any, n_features: int, n_classes: int, family: Family
+) -> DirichletSettings:
     """The parameters of a `DirichletGPClassifier`, for `n_features` scaled features."""
-    shared = check_kernel_settings(estimator, n_features, default_points(n_classes))
+    shared = check_kernel_settings(estimator, n_features, default_points(n_classes), family)
     return DirichletSettings(
         **vars(shared),
         label_transform=choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
@@ -225,6 +243,7 @@ class Stage(Enum):
 
     SCALING = "scaling"
     FIRST_PASS = "first pass"
+    CHOICE = "choice of the kernel"
     POINTS = "inducing points"
     KERNEL = "kernel"
     ALPHA = "alpha_epsilon"
@@ -353,13 +372,3 @@ class Resources(NamedTuple):
     workers: Workers
     rng: np.random.RandomState
     progress: Progress
-
-
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside the library that led here, however deep in the library this is."""
-    level = 2
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-        level += 1
-    warnings.warn(message, category, stacklevel=level)

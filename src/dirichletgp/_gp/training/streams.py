@@ -113,6 +113,9 @@ def _differences(one: Fitted, other: Fitted) -> list[str]:
     """What two models should share to be merged, and do not."""
     mine, theirs = one.model, other.model
     differing = [] if same_scaling(one.encoder.scaler, other.encoder.scaler) else ["scaling"]
+    columns = [fitted.features.columns for fitted in (one, other)]
+    if not all(each.is_plain for each in columns) and columns[0] != columns[1]:
+        differing.append("columns")
     if (one.classes.dtype.kind in "biuf") != (other.classes.dtype.kind in "biuf"):
         differing.append("the type of the labels")
     if not np.array_equal(mine.points, theirs.points):

@@ -85,6 +85,8 @@ class Kernel(ABC):
         What reports call it.
     variance : float
         Value on the diagonal.
+    ard : bool
+        Whether features may differ.
     """
 
     name: ClassVar[str]
@@ -92,6 +94,7 @@ class Kernel(ABC):
     takes_categories: ClassVar[bool] = False
     """Whether columns may hold codes of categories, and marks of missing numbers."""
     variance: float
+    ard: bool
 
     @classmethod
     @abstractmethod

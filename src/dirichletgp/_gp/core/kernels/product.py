@@ -131,8 +131,10 @@ class Product(Kernel):
 
     @classmethod
     def continuing(cls, earlier: Kernel, ard: bool) -> Self | None:
-        """Levels follow the rows, so nothing is taken over."""
-        return None
+        """Another product kernel as it is, levels and all."""
+        if not isinstance(earlier, cls):
+            return None
+        return replace(earlier if ard else earlier.pulled_together(), ard=ard)
 
     @property
     def _numbers(self) -> AnyArray:

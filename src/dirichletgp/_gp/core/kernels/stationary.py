@@ -211,7 +211,7 @@ class Stationary(Kernel):
 
     def described(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Family and variance as JSON, lengthscales as an array."""
-        content = {"family": self.name, "variance": self.variance}
+        content = {"family": self.name, "variance": self.variance, "ard": self.ard}
         return content, {"lengthscale": self.lengthscale}
 
     @classmethod
@@ -225,4 +225,5 @@ class Stationary(Kernel):
         valid = valid and bool(np.all(np.isfinite(lengthscale) & (lengthscale > 0)))
         if not valid or type(variance) not in (int, float) or not 0 < variance < np.inf:
             raise ValueError("unexpected parameters of the kernel")
-        return cls(lengthscale, float(variance), ard)
+        # Files of earlier versions leave it to the estimator.
+        return cls(lengthscale, float(variance), bool(content.get("ard", ard)))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
-from .values import as_days, as_number, days_of, numbers_of, texts_of, unread
+from ..texts import as_days, as_number
+from .values import days_of, numbers_of, texts_of, unread
 
 # Told of values that cannot be used as they are: the column, and a sentence.
 Notify = Callable[[str, str], None]

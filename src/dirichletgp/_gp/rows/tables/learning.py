@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import Array
+from ..texts import DATE_PATTERNS, Texts, as_days, as_number
 from .columns import Category, Column, Date, Number, Unused
 from .errors import TableError
 from .recipe import Recipe, listed
-from .values import Texts, as_number, date_pattern, days_of, kind_of, numbers_of, texts_of
+from .values import days_of, kind_of, numbers_of, texts_of
 
 MOST_CATEGORIES = 30
 _FEWEST_PER_CATEGORY = 5
@@ -49,7 +50,7 @@ def _learned(name: str, array: Any) -> Column:
         return Unused(name, "empty")
     if not any(np.isnan(as_number(text)) for text in texts.distinct):
         return _learned_number(name, texts.mapped(as_number))
-    pattern = date_pattern(texts.distinct)
+    pattern = _date_pattern(texts.distinct)
     if pattern is not None:
         return _learned_date(name, pattern, days_of(array, pattern))
     return _learned_category(name, texts)
@@ -115,3 +116,11 @@ def _why_no_categories(distinct: list[str]) -> str:
     if np.isnan(as_number(plain)):
         return reason
     return f"{reason}; as plain numbers they could be used"
+
+
+def _date_pattern(texts: list[str]) -> str | None:
+    """The first pattern that all texts follow, or None."""
+    for pattern in DATE_PATTERNS:
+        if not any(np.isnan(as_days(text, pattern)) for text in texts):
+            return pattern
+    return None

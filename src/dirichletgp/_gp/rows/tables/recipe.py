@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import AnyArray, Array
+from ..texts import Texts
 from .columns import KINDS, Column, Notify
 from .errors import TableError
-from .values import Texts, texts_of
+from .values import texts_of
 
 
 @dataclass(frozen=True)

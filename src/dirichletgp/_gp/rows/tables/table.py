@@ -19,6 +19,7 @@ import numpy as np
 
 from ...core.arrays import AnyArray
 from ..chunks import ChunkedSource
+from ..columns import Columns
 from ..in_memory import Chunk
 from ..weights import sample_weights
 from .errors import TableError, not_text
@@ -293,7 +294,7 @@ class TableReader:
 
     Attributes
     ----------
-    feature_names : list of str
+    columns : Columns
     """
 
     def __init__(self, table: Table, label: Any, weight: Any = None, columns: Any = None):
@@ -302,7 +303,7 @@ class TableReader:
         if weight is not None:
             self.weight = _column("sample_weight", weight, table.columns, "the column of weights")
         self._names = self._features(columns, table.schema)
-        self.feature_names: list[str] | None = self._names
+        self.columns = Columns(len(self._names), self._names)
         self._table = table.as_numbers(self._names, self.label)
 
     def _features(self, columns: Any, schema: Any) -> list[str]:

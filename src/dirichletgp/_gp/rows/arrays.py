@@ -1,0 +1,147 @@
+"""Rows in memory as users give them: arrays as scikit-learn checks them, and frames."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from ..core.arrays import AnyArray, Array
+from .columns import Columns
+from .door import FLOATS, is_frame, missing_in
+from .frames import Frame, has_numbers_only, is_missing
+from .in_memory import Chunk, Encoder, InMemoryRows, Summary
+from .learning import FROM_DTYPE, Wishes, are_ids, categorical_columns, learned_columns
+from .weights import sample_weights
+
+if TYPE_CHECKING:
+    from .door import Given, SampleSize
+
+
+class ArrayRows:
+    """Rows in memory, of which the columns are known.
+
+    Attributes
+    ----------
+    chunk : Chunk
+        The rows of positive weight.
+    columns : Columns
+    """
+
+    def __init__(self, chunk: Chunk, columns: Columns):
+        self.chunk = chunk
+        self.columns = columns
+
+    @classmethod
+    def of(cls, given: "Given") -> "ArrayRows":
+        """The rows that `fit` was given."""
+        X, labels, columns = checked_rows(given)
+        weights = None
+        if given.sample_weight is not None:
+            weights = sample_weights(given.sample_weight, len(X))
+        return cls(Chunk(X, labels, weights).of_positive_weight(), columns)
+
+    def summary(self, size: "SampleSize", seed: int) -> Summary:
+        """All rows are the sample."""
+        labels, codes = np.unique(self.chunk.labels, return_inverse=True)
+        weights = np.bincount(codes, self.chunk.weights).astype(np.float64)
+        return Summary(len(codes), labels, weights, self.chunk, np.zeros(0))
+
+    def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> InMemoryRows:
+        """The sample, which is all rows."""
+        return sample
+
+
+def checked_rows(given: "Given") -> tuple[AnyArray, AnyArray, Columns]:
+    """The matrix (n, D) of the rows that `fit` was given, labels (n,), and what the columns are."""
+    noted = _noted(given.estimator)
+    refuse_missing_labels(given.y)
+    if _has_kinds(given):
+        validate_data(noted, given.X, given.y, skip_check_array=True)
+        return _learned_rows(given)
+    rows, labels = validate_data(noted, given.X, given.y, dtype=FLOATS, ensure_all_finite=False)
+    names = getattr(noted, "feature_names_in_", None)
+    columns = Columns(rows.shape[1], None if names is None else names.tolist())
+    missing = missing_in(rows, columns.names_in)
+    if names is not None and (missing is not None or _has_ids(given.X, rows, columns.names_in)):
+        return _learned_rows(given)
+    return rows, labels, columns if missing is None else columns.with_missing(missing)
+
+
+def checked_numbers(X: Any, y: Any, estimator: str) -> tuple[AnyArray, AnyArray, list[str] | None]:
+    """Rows of finite numbers (n, D), labels (n,) and names of features, if they have some.
+
+    scikit-learn notes what it finds on an estimator. That is one made for the purpose, of the same
+    name, so that a fit which fails leaves the real one as it was.
+    """
+    noted = _noted(estimator)
+    rows, labels = validate_data(noted, X, y, dtype=FLOATS)
+    names = getattr(noted, "feature_names_in_", None)
+    return rows, labels, None if names is None else names.tolist()
+
+
+def checked_labels(y: Any, X: Any) -> AnyArray:
+    """Labels (n,), one for each row of X."""
+    refuse_missing_labels(y)
+    labels: AnyArray = column_or_1d(y, warn=True)
+    check_consistent_length(X, labels)
+    return labels
+
+
+def refuse_missing_labels(y: Any) -> None:
+    """`ValueError` if rows have no label."""
+    if y is None:
+        return
+    labels = np.asarray(y)
+    n_missing = 0
+    if labels.dtype.kind == "f":
+        n_missing = int(np.isnan(labels).sum())
+    elif labels.dtype.kind == "O":
+        n_missing = sum(is_missing(label) for label in labels.ravel().tolist())
+    if n_missing:
+        raise ValueError(
+            f"y has no label in {n_missing:,} of {labels.size:,} rows: Input y contains NaN or "
+            "None. Drop those rows from X, y and sample_weight; X[known] and y[known] with "
+            "known = ~pandas.isna(y) are the others."
+        )
+
+
+def _noted(estimator: str) -> Any:
+    return type(estimator, (ClassifierMixin, BaseEstimator), {})()
+
+
+def _has_kinds(given: "Given") -> bool:
+    """Whether there is more than numbers by the types of the columns, or by what is asked for."""
+    if is_frame(given.X) and not has_numbers_only(given.X):
+        return True
+    chosen = given.categorical
+    if isinstance(chosen, str):
+        return chosen != FROM_DTYPE
+    return chosen is not None and np.size(chosen) > 0
+
+
+def _has_ids(X: Any, rows: AnyArray, names: list[str] | None) -> bool:
+    """Whether a column of integers in a frame with names only tells rows apart."""
+    whole = [str(kind).lower().startswith(("int", "uint")) for kind in X.dtypes]
+    places = np.flatnonzero(whole).tolist()
+    return any(are_ids(rows[:, j], names[j]) for j in places) if names else False
+
+
+def _learned_rows(given: "Given") -> tuple[Array, AnyArray, Columns]:
+    frame = Frame(given.X)
+    if frame.shape[0] == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape={frame.shape}); pass some rows.")
+    labels = checked_labels(given.y, frame.X)
+    chosen = categorical_columns(given.categorical, frame.names, frame.shape[1])
+    wishes = Wishes(categories=chosen, drops=frame.names is not None)
+    columns = learned_columns(_of_positive_weight(frame, given.sample_weight), wishes)
+    return columns.matrix(frame.X), labels, columns
+
+
+def _of_positive_weight(frame: Frame, sample_weight: Any) -> Frame:
+    """The rows that count: others must not be learned from."""
+    weights = sample_weights(sample_weight, frame.shape[0])
+    if weights is None or np.all(weights > 0):
+        return frame
+    return Frame(_safe_indexing(frame.X, np.flatnonzero(weights)))

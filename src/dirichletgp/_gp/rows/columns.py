@@ -1,0 +1,239 @@
+"""What the columns of X are, learned from training rows, and the matrix that stands for rows.
+
+A number column is itself in the matrix, a category column is its codes 0 to k - 1 (k for a category
+that is not known), a date several number columns; NaN means that a value is missing. Columns that
+carry nothing are left out.
+
+Columns are a plain value, written as JSON into model files: loading them runs no code.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.arrays import AnyArray, Array, Booleans, Integers
+from ..core.warning import warn_caller
+from .frames import Frame, Values, Words
+from .kinds import KINDS, PARTS, Category, Date, Kind, Notify, Number
+from .texts import STYLES
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns that are numbers, one to one, of which none was missing in the training rows.
+
+    Attributes
+    ----------
+    n_in : int
+        Number of columns of X as it is given.
+    names_in : list of str or None
+        Their names, if they have some.
+    """
+
+    n_in: int
+    names_in: list[str] | None = None
+
+    is_plain: ClassVar[bool] = True
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the D matrix columns."""
+        return self.names_in or [f"x{j}" for j in range(self.n_in)]
+
+    @property
+    def levels(self) -> Integers:
+        """For each matrix column (D,) the number of known categories, 0 for numbers."""
+        return np.zeros(self.n_in, dtype=np.intp)
+
+    @property
+    def origin(self) -> Integers:
+        """For each matrix column (D,) the column of X that it comes from."""
+        return np.arange(self.n_in)
+
+    def matrix(self, X: Any, notify: Notify | None = None) -> Array:
+        """Rows of X as a matrix (n, D)."""
+        return self._as_kinds().matrix(X, notify)
+
+    def described(self) -> list[tuple[str, str]]:
+        """The name of each column of X, and what is done with it, in words."""
+        return [(name, "number") for name in self.names]
+
+    def with_missing(self, missing: Booleans) -> "Columns":
+        """The same for rows with missing values in some matrix columns (D,)."""
+        return self._as_kinds().with_missing(missing) if np.any(missing) else self
+
+    def _as_kinds(self) -> "MixedColumns":
+        kinds = tuple(Number(name) for name in self.names)
+        return MixedColumns(self.n_in, self.names_in, kinds)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain dicts and lists."""
+        return {"n_in": self.n_in, "names_in": self.names_in}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> "Columns":
+        """The columns that `as_json` described; `ValueError` if they cannot be such."""
+        n_in, names = content["n_in"], content["names_in"]
+        _expect(type(n_in) is int and n_in > 0, "number of columns")
+        _expect(names is None or (_are_texts(names) and len(names) == n_in), "names of columns")
+        if "kinds" not in content:
+            return Columns(n_in, names)
+        kinds = tuple(_kind_from_json(kind) for kind in content["kinds"])
+        blanks = content["blanks"]
+        _expect(len(kinds) == n_in and _are_texts(blanks), "kinds of columns")
+        columns = MixedColumns(n_in, names, kinds, tuple(blanks))
+        _expect(len(columns.levels) > 0, "kinds of columns")
+        return columns
+
+
+@dataclass(frozen=True)
+class MixedColumns(Columns):
+    """Columns of any kind.
+
+    Attributes
+    ----------
+    kinds : tuple of Kind
+        One for each column of X.
+    blanks : tuple of str
+        Texts that stand for nothing.
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    blanks: tuple[str, ...] = ("",)
+
+    is_plain: ClassVar[bool] = False
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the D matrix columns."""
+        return [name for kind in self.kinds for name in kind.names]
+
+    @cached_property
+    def levels(self) -> Integers:
+        """For each matrix column (D,) the number of known categories, 0 for numbers."""
+        return np.array([level for kind in self.kinds for level in kind.levels], dtype=np.intp)
+
+    @property
+    def origin(self) -> Integers:
+        """For each matrix column (D,) the column of X that it comes from."""
+        return np.repeat(np.arange(self.n_in), [len(kind.levels) for kind in self.kinds])
+
+    def matrix(self, X: Any, notify: Notify | None = None) -> Array:
+        """Rows of X as a matrix (n, D).
+
+        Parameters
+        ----------
+        X : frame or array of shape (n, n_in)
+            Columns of frames may be in any order if the training rows had names; others are
+            ignored, and one that is not there counts as missing, with a warning.
+        notify : callable, default=None
+            Told of categories and texts that are not known, which then count as missing. None:
+            unknown categories are nothing to tell of, other unknown texts are refused.
+        """
+        frame = Frame(X)
+        parts = []
+        for kind, place in zip(self.kinds, self._places(frame), strict=True):
+            if place is None:
+                parts.append(np.full((frame.shape[0], len(kind.levels)), np.nan))
+            elif kind.levels:
+                parts.append(kind.matrix(cleaned(frame.values(place), self.blanks), notify))
+        return np.concatenate(parts, axis=1)
+
+    def _places(self, frame: Frame) -> Sequence[int | None]:
+        """Where the columns stand in a frame; None for one that is not there."""
+        if frame.names is None or self.names_in is None:
+            self._check_number(frame)
+            return range(self.n_in)
+        if frame.names == self.names_in:
+            return range(self.n_in)
+        place = {name: j for j, name in enumerate(frame.names)}
+        used = [kind.name for kind in self.kinds if kind.levels]
+        absent = [name for name in used if name not in place]
+        if len(absent) == len(used):
+            raise ValueError(
+                f"X has none of the columns that the model was fitted to, such as {absent[:5]}; "
+                f"it has {frame.names[:5]}."
+            )
+        if absent:
+            named = ", ".join(map(repr, absent[:5])) + " and more" * (len(absent) > 5)
+            warn_caller(f"X has no column {named}; all values there count as missing.", UserWarning)
+        return [place.get(name) for name in self.names_in]
+
+    def _check_number(self, frame: Frame) -> None:
+        if frame.shape[1] != self.n_in:
+            raise ValueError(
+                f"X has {frame.shape[1]} features, but DirichletGPClassifier is expecting "
+                f"{self.n_in} features as input."
+            )
+        if (frame.names is None) != (self.names_in is None):
+            without = "X does not have valid feature names, but the model was fitted with them"
+            other = "X has feature names, but the model was fitted without them"
+            warn_caller(without if frame.names is None else other, UserWarning)
+
+    def described(self) -> list[tuple[str, str]]:
+        """The name of each column of X, and what is done with it, in words."""
+        return [(kind.name, kind.treatment) for kind in self.kinds]
+
+    def with_missing(self, missing: Booleans) -> Columns:
+        """The same for rows with missing values in some matrix columns (D,)."""
+        origins = set(self.origin[missing].tolist())
+        kinds = [_with_holes(k) if j in origins else k for j, k in enumerate(self.kinds)]
+        return MixedColumns(self.n_in, self.names_in, tuple(kinds), self.blanks)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain dicts and lists."""
+        words = {cls: word for word, cls in KINDS.items()}
+        kinds = [{"kind": words[type(kind)], **asdict(kind)} for kind in self.kinds]
+        return {**super().as_json(), "kinds": kinds, "blanks": list(self.blanks)}
+
+
+class Matrix(np.ndarray[Any, Any]):
+    """Rows (n, D) as `Columns.matrix` gives them: a fitted model takes them as they are."""
+
+    @classmethod
+    def of(cls, rows: AnyArray) -> "Matrix":
+        """The same rows, known to be a matrix."""
+        return rows.view(cls)
+
+
+def cleaned(values: Values, blanks: tuple[str, ...]) -> Values:
+    """Values whose texts are stripped, and missing where they stand for nothing."""
+    if not isinstance(values, Words):
+        return values
+    return Words(values.texts.without(blanks), values.declared)
+
+
+def _with_holes(kind: Kind) -> Kind:
+    if isinstance(kind, Number):
+        return Number(kind.name, True, kind.style, kind.mistakes)
+    if isinstance(kind, Category):
+        return Category(kind.name, kind.categories, True, kind.rare)
+    if isinstance(kind, Date):
+        return Date(kind.name, kind.pattern, kind.parts, True, kind.mistakes)
+    return kind
+
+
+def _kind_from_json(content: Mapping[str, Any]) -> Kind:
+    fields = {name: value for name, value in content.items() if name != "kind"}
+    kind: Kind = KINDS[content["kind"]](**fields)
+    words = ("name", "reason", "style", "pattern")
+    _expect(all(isinstance(getattr(kind, word, ""), str) for word in words), "column")
+    lists = ("mistakes", "categories", "parts")
+    _expect(all(_are_texts(getattr(kind, name, [])) for name in lists), "column")
+    _expect(all(type(getattr(kind, flag, False)) is bool for flag in ("missing", "rare")), "column")
+    _expect(getattr(kind, "style", STYLES[0]) in STYLES, "style of numbers")
+    _expect(set(getattr(kind, "parts", [])) <= set(PARTS), "parts of a date")
+    _expect(not isinstance(kind, Category) or len(kind.categories) > 0, "categories")
+    return kind
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _expect(condition: bool, what: str) -> None:
+    if not condition:
+        raise ValueError(f"unexpected {what}")

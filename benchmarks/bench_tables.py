@@ -276,7 +276,7 @@ def measure(name, seed, method, quick):
 
 
 def mean(results, table, method, key):
-    values = [r[key] for r in results if r["table"] == table and r["method"] == method]
+    values = [r.get(key, np.nan) for r in results if r["table"] == table and r["method"] == method]
     return float(np.mean(values)) if values else np.nan
 
 
@@ -309,7 +309,7 @@ def show_ranks(results, tables, methods):
     for key in keys:
         means = np.array([[mean(results, t, m, key) for m in ranked] for t in tables])
         means = means[np.isfinite(means).all(axis=1)]
-        if not len(means):
+        if not means.size:
             return
         wins = (means == means.min(axis=1, keepdims=True)).sum(axis=0)
         columns[key] = rankdata(means, axis=1).mean(axis=0), wins
@@ -387,6 +387,8 @@ def main():
         for method in arguments.methods
         if not (method == "ours_file" and table in NUMERIC)
     ]
+    if not fits:
+        parser.error("ours_file is for tables with texts, not for numeric datasets")
     known = {}
     if arguments.out and arguments.out.exists():
         lines = [json.loads(text) for text in arguments.out.read_text().splitlines()]

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.arrays import AnyArray, Array, Integers
+from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.operations import NUMPY, Operations
 from ..core.parallel import Workers, prediction_block_size, row_slices
 from .weights import sample_weights
@@ -162,7 +162,7 @@ class MixedScaler:
         self, X: Array, y: Any, sample_weight: Array | None, rng: np.random.RandomState
     ) -> "MixedScaler":
         """Learn the scaling of numbers, and where values are missing, from rows (n, D)."""
-        self.missing_ = np.isnan(X).any(axis=0)
+        self.missing_: Booleans = np.asarray(np.isnan(X).any(axis=0))
         numbers = np.array(X[:, self.levels == 0], dtype=np.float64)
         for column in numbers.T:
             absent = np.isnan(column)
@@ -171,6 +171,13 @@ class MixedScaler:
         if numbers.shape[1]:
             self.numbers_ = fit_scaler(self.scaler, numbers, y, sample_weight, rng)
         return self
+
+    def feature_names(self, names: list[str]) -> list[str]:
+        """Names of the scaled features, of columns with these names (D,)."""
+        numbers = [name for name, k in zip(names, self.levels, strict=True) if k == 0]
+        holes = [f"{name}_missing" for name, m in zip(names, self.missing_, strict=True) if m]
+        pairs = zip(names, self.levels.tolist(), strict=True)
+        return numbers + holes + [f"{name}_{code}" for name, k in pairs for code in range(k)]
 
     def transform(self, X: Array) -> Array:
         """Scaled rows of rows (n, D)."""

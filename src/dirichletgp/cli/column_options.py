@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from .._gp.rows.learning import Wishes
 from .._gp.rows.tables.errors import TableError
-from .._gp.rows.tables.mixed_rows import BLANKS
+from .._gp.rows.texts import BLANKS
 from .labelled_table import listed
 
 _DECIMALS = (".", ",")

@@ -18,15 +18,13 @@ from ..frames import Frame
 from ..in_memory import Chunk, Encoder, InMemoryRows, Summary
 from ..kinds import Kind, Number
 from ..learning import LEARNED_FROM, Wishes, learned_columns
-from ..texts import MISSING, PLAIN
+from ..texts import BLANKS, PLAIN
 from .errors import NotNumbersError
 from .table import Table, TableReader
 
 if TYPE_CHECKING:
     from ..chunks import ChunkedRows
     from ..door import SampleSize
-
-BLANKS = tuple(sorted(MISSING))
 
 
 def mixed_table_rows(reader: TableReader, categorical: Any) -> "TableSource":

@@ -16,8 +16,7 @@ from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.regressions import LabelTransform
 from ..rows.columns import Columns
-from ..rows.in_memory import Chunk, Encoder, InMemoryRows
-from .fitted import fingerprints
+from ..rows.in_memory import Chunk, Encoder, InMemoryRows, fingerprints
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
 from .label_search import ALPHAS, LabelSearch, ScoringRows
@@ -69,12 +68,14 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
     if estimator.kernel != AUTO:
         return [family_of(estimator, (AUTO,))]
     rbf = Family(KERNELS["rbf"], ard)
+    n_columns = columns.n_in if columns.is_plain else len(columns.levels)
+    has_categories = not columns.is_plain and bool(columns.levels.any())
     own_start = estimator.lengthscale is not None or estimator.max_iter == 0
-    if own_start and not columns.levels.any():
+    if own_start and not has_categories:
         # What was given is a lengthscale, and nothing is to be learned that could be compared.
         return [rbf]
     found = [rbf, Family(KERNELS["rbf"], False)] if ard else [rbf]
-    if len(columns.levels) <= _MOST_COLUMNS:
+    if n_columns <= _MOST_COLUMNS:
         found.insert(0, Family(KERNELS["product"], ard))
     return found
 
@@ -106,8 +107,8 @@ def _merged(material: Material) -> Material:
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
-    distinct = sample.part(first)
-    return replace(material, sample=distinct._replace(weights=weights))
+    own = None if np.all(weights == 1.0) else weights
+    return replace(material, sample=sample.part(first)._replace(weights=own))
 
 
 class _Trial:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.kernels.product import MISSING
 from dirichletgp._gp.core.regressions import LabelTransform
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 
@@ -20,16 +21,19 @@ def problem(
     codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, n - n_classes)])
     weights = rng.uniform(0.3, 3.0, n) if weighted else np.ones(n)
     prior = np.bincount(codes, weights, n_classes)
+    X = rng.normal(size=(n, n_features))
+    Z = rng.normal(size=(n_points, n_features))
+    new = rng.normal(size=(7, n_features))
     return SimpleNamespace(
-        X=rng.normal(size=(n, n_features)),
-        Z=rng.normal(size=(n_points, n_features)),
-        new=rng.normal(size=(7, n_features)),
+        X=X,
+        Z=Z,
+        new=new,
         codes=codes,
         weights=weights,
         given_weights=weights if weighted else None,
         n_classes=n_classes,
         prior=prior / prior.sum(),
-        kernel=KERNELS[family](rng.uniform(0.7, 2.0, n_features), 1.7),
+        kernel=kernel_of(family, np.concatenate([X, new]), rng.uniform(0.7, 2.0, n_features), 1.7),
         alpha=alpha,
         transform=LabelTransform.dirichlet(alpha),
         jitter=1e-6,
@@ -40,8 +44,21 @@ def rows_of(p):
     return InMemoryRows(p.X, p.codes, p.given_weights, p.n_classes)
 
 
+def kernel_of(family, rows, lengthscale, variance, ard=True, categories=None):
+    """An example of a kernel; one that looks at rows has every value of theirs as a level."""
+    if family != "product":
+        return KERNELS[family](np.asarray(lengthscale), variance, ard)
+    kernel = KERNELS[family].starting(rows, lengthscale, variance, ard, categories)
+    rng = np.random.default_rng(0)
+    n_shares, n_lengths, n_likenesses = map(len, kernel.in_use)
+    parts = rng.uniform(-1, 2, n_shares), np.zeros(n_lengths), rng.uniform(-1, 1, n_likenesses)
+    logits = np.concatenate(parts)
+    logits[n_shares : n_shares + n_lengths] = kernel.parameters[n_shares:][:n_lengths]
+    return kernel.with_parameters(logits, variance)
+
+
 def profile(family, r):
-    """The definition of each kernel in terms of r; a new kernel has its line here."""
+    """The definition of each stationary kernel in terms of r; a new one has its line here."""
     return {
         "rbf": lambda: np.exp(-(r**2) / 2),
         "matern12": lambda: np.exp(-r),
@@ -51,8 +68,47 @@ def profile(family, r):
 
 
 def kernel_matrix(kernel, A, B):
+    if kernel.name == "product":
+        return product_matrix(kernel, A, B)
     difference = (A[:, None, :] - B[None, :, :]) / kernel.lengthscale
     return kernel.variance * profile(kernel.name, np.sqrt((difference**2).sum(axis=2)))
+
+
+def product_matrix(kernel, A, B):
+    """s2 prod_j [1 - w_j + w_j kappa_j] of rows as they are: nothing is rounded to a level."""
+    product = np.full((len(A), len(B)), kernel.variance)
+    parameters = zip(kernel.levels, kernel.shares, kernel.lengthscale, kernel.likeness, strict=True)
+    for j, (levels, w, length, r) in enumerate(parameters):
+        x, z = A[:, j, None], B[None, :, j]
+        kappa = np.where(x == z, 1.0, 0.0)
+        if len(levels):
+            kappa = np.exp(-((x - z) ** 2) / (2 * length**2))
+            kappa = np.where(x == MISSING, r * likeness_of_an_average(z, length), kappa)
+            kappa = np.where(z == MISSING, r * likeness_of_an_average(x, length), kappa)
+            kappa = np.where((x == MISSING) & (z == MISSING), 1.0, kappa)
+        product *= 1 - w + w * kappa
+    return product
+
+
+def likeness_of_an_average(x, length):
+    """E exp(-(x - t)^2 / 2 l^2) with t ~ N(0, 1): a convolution of Gaussians."""
+    return length / np.hypot(1, length) * np.exp(-(x**2) / (2 * (1 + length**2)))
+
+
+def mixed_rows(n, seed=0, holes=True):
+    """Rows with two numbers of few values, one of them with holes, and two categories.
+
+    Also how many categories each column has.
+    """
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, 4))
+    X[:, :2] = np.round(2 * rng.normal(size=(n, 2))) / 2
+    X[:, 2] = rng.integers(0, 3, n)
+    X[:, 3] = rng.integers(0, 12, n)
+    if holes:
+        X[rng.random(n) < 0.3, 1] = MISSING
+        X[rng.random(n) < 0.2, 3] = MISSING
+    return X, np.array([0, 0, 3, 12])
 
 
 def regressions(p):

@@ -34,11 +34,12 @@ def test_bound_equals_one_dense_regression_per_class(n_classes, weighted, family
 def test_gradient_equals_differences_of_the_dense_bound(n_classes, weighted, family, workers):
     p = referee.problem(n_classes, n=40, n_points=5, weighted=weighted, family=family)
     _, gradient = objective(p, workers).value_and_gradient(p.kernel, p.Z)
-    start = np.concatenate([np.log(p.kernel.lengthscale), [np.log(p.kernel.variance)], p.Z.ravel()])
+    start = np.concatenate([p.kernel.parameters, [np.log(p.kernel.variance)], p.Z.ravel()])
+    n = len(p.kernel.parameters)
 
     def dense(vector):
-        p.kernel = p.kernel.with_parameters(vector[:3], np.exp(vector[3]))
-        p.Z = vector[4:].reshape(-1, 3)
+        p.kernel = p.kernel.with_parameters(vector[:n], np.exp(vector[n]))
+        p.Z = vector[n + 1 :].reshape(-1, 3)
         return referee.bound(p)
 
     analytic = np.concatenate(

@@ -14,7 +14,6 @@ from dirichletgp._gp.rows.columns import Columns
 from dirichletgp._gp.rows.frames import Frame
 from dirichletgp._gp.rows.learning import Wishes, learned_columns
 from dirichletgp._gp.rows.texts import Texts, date_reading, number_reading
-from dirichletgp.export import to_onnx
 
 pytestmark = pytest.mark.filterwarnings("ignore:Rows left out:RuntimeWarning")
 
@@ -581,12 +580,9 @@ def test_columns_that_make_no_sense_are_not_loaded(change):
         Columns.from_json(content)
 
 
-def test_rivals_and_onnx_say_that_they_want_numbers(data):
+def test_rivals_say_that_they_want_numbers(data):
     frame, y = data
     with pytest.raises(ValueError, match="could not convert"):
         GPRegressionClassifier(n_inducing=10, max_iter=2).fit(frame[["colour"]], y)
     with pytest.raises(ValueError, match="NaN"):
         GPRegressionClassifier(n_inducing=10, max_iter=2).fit(np.full((N, 1), np.nan), y)
-    pytest.importorskip("onnx")
-    with pytest.raises(ValueError, match="to_onnx takes models of numbers"):
-        to_onnx(quick().fit(frame, y))

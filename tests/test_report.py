@@ -33,7 +33,7 @@ def labelled_rows(n, classes, seed=0):
 @pytest.fixture(scope="module")
 def two():
     X, y = labelled_rows(700, ["no", NASTY])
-    model = DirichletGPClassifier(n_inducing=40, random_state=0).fit(X[:300], y[:300])
+    model = DirichletGPClassifier("rbf", n_inducing=40, random_state=0).fit(X[:300], y[:300])
     return model, X[300:], y[300:]
 
 
@@ -147,8 +147,14 @@ def test_it_says_how_the_model_was_made(two):
     assert made["Training rows"] == "300"
     assert made["Inducing points"] == "40"
     assert made["Kernel"].startswith("squared exponential, one lengthscale per feature, variance")
-    assert made["Settings"] == "n_inducing=40, random_state=0"
+    assert made["Settings"] == "kernel='rbf', n_inducing=40, random_state=0"
     assert made["Table"] == "rows.csv"
+
+
+def test_it_says_which_kernel_was_chosen(many):
+    made = dict(gather(*many).made)
+    assert made["Kernel"].startswith(many[0].fitted_kernel()[0].title)
+    assert "kernel" not in made["Settings"]
 
 
 def test_the_same_rows_give_the_same_numbers(two):

@@ -5,11 +5,14 @@ The graph needs no code of this library where it runs. Needs onnx.
 
 from typing import Any
 
+import numpy as np
+
 from .._gp.classifier import DirichletGPClassifier
+from .._gp.core.arrays import AnyArray
 from .latent import add_latent
 from .probabilities import add_probabilities
 
-__all__ = ["to_onnx"]
+__all__ = ["onnx_rows", "to_onnx"]
 
 # The largest message that protobuf takes.
 _MOST_BYTES = 2**31 - 2**24
@@ -18,7 +21,9 @@ _MOST_BYTES = 2**31 - 2**24
 def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     """A fitted `DirichletGPClassifier` as an ONNX model.
 
-    The input is `X`, of shape (n, n_features) and double precision, with n free. The outputs are
+    The input is `X`, of shape (n, n_features) and double precision, with n free; a model of
+    categories, dates or missing values takes what `onnx_rows` makes of rows: codes in the place of
+    categories, several numbers in that of a date, NaN where a value is missing. The outputs are
     `label`, of shape (n,), and `probabilities`, of shape (n, n_classes) and double precision, equal
     to `predict_proba` to 1e-5 or better. With many classes, rows take some 10 kB each per class
     while they are computed: feed a thousand at a time.
@@ -60,11 +65,6 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
             "steps before it have prepared."
         )
     fitted = classifier._fitted
-    if not fitted.features.columns.is_plain:
-        raise ValueError(
-            "to_onnx takes models of numbers without missing values; this one was fitted to "
-            "categories, dates or missing values"
-        )
     n_classes, n_points = len(fitted.classes), len(fitted.model.points)
     size = 8 * (n_classes + 1) * n_points**2
     if size > _MOST_BYTES:
@@ -76,4 +76,25 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     mean, variance = add_latent(graph, "X", fitted)
     largest = fitted.model.kernel.variance
     probabilities = add_probabilities(graph, mean, variance, n_classes, largest)
-    return graph.model(fitted.features.number, fitted.classes, probabilities, labels)
+    n_features = len(fitted.features.columns.levels)
+    return graph.model(n_features, fitted.classes, probabilities, labels)
+
+
+def onnx_rows(classifier: Any, X: Any) -> AnyArray:
+    """Rows as the graph of a classifier takes them.
+
+    Where the graph runs without Python, the same has to be done there: a category is its place
+    (from 0 on) among the known ones, or their number if it is not known.
+
+    Parameters
+    ----------
+    classifier : DirichletGPClassifier
+        Fitted.
+    X : array-like of shape (n, n_features)
+        Rows as `predict_proba` takes them.
+
+    Returns
+    -------
+    ndarray of shape (n, D) and double precision
+    """
+    return np.ascontiguousarray(classifier._matrix(X), dtype=np.float64)

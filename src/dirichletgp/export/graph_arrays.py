@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._gp.core.arrays import Array, Integers
+from .._gp.core.operations import borders
 
 
 class GraphArray:
@@ -77,9 +78,9 @@ class GraphOperations:
         """A constant."""
         return host
 
-    def exp(self, x: GraphArray) -> GraphArray:
-        """Element by element."""
-        return self._apply("Exp", x)
+    def exp(self, x: Any) -> Any:
+        """Element by element; of a constant, now."""
+        return self._apply("Exp", x) if isinstance(x, GraphArray) else np.exp(x)
 
     def sqrt(self, x: GraphArray) -> GraphArray:
         """Element by element."""
@@ -130,7 +131,7 @@ class GraphOperations:
         for j, own in enumerate(levels):
             column = self.take(x, np.array([j]))
             if len(own):
-                above = column > 0.5 * (own[1:] + own[:-1])
+                above = column > borders(own)
                 steps = GraphArray(self.graph, self.graph.add("Where", above.name, 1.0, 0.0))
                 found = steps @ np.diff(own)[:, None] + own[0]
                 column = self.choose(column > least, found, column)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
+from ..core.operations import borders
 from .scaling import scaled_on, scaling_function
 
 Tensor = Any
@@ -98,8 +99,8 @@ class Device:
         for j, own in enumerate(levels):
             if len(own) == 0:
                 continue
-            borders = self.array(0.5 * (own[1:] + own[:-1]))
-            found = self.xp.take(self.array(own), self.xp.searchsorted(borders, columns[j]))
+            place = self.xp.searchsorted(self.array(borders(own)), columns[j])
+            found = self.xp.take(self.array(own), place)
             columns[j] = self.xp.where(columns[j] > least, found, columns[j])
         return self.xp.stack(columns, axis=1)
 

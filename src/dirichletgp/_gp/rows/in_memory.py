@@ -313,6 +313,10 @@ class Encoder:
         found: Integers | None = getattr(self.scaler, "categories_", None)
         return found
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, without the function that follows from the scaler."""
+        return {name: value for name, value in vars(self).items() if name != "scale"}
+
     @cached_property
     def scale(self) -> Callable[[Array], Array]:
         """From raw rows to scaled ones."""

@@ -91,6 +91,12 @@ class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             [np.interp(column, scores, knots) for column, scores, knots in columns]
         )
 
+    def __sklearn_tags__(self) -> Any:
+        """scikit-learn is told that values may be missing: they stay so."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     def scores(self, X: Any, on: Operations = NUMPY) -> Any:
         """`transform` without checks, for blocks of rows that were checked as a whole."""
         width = np.where(self.widths_ > 0, self.widths_, np.inf)

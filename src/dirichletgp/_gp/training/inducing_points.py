@@ -125,7 +125,11 @@ def _chosen_among(
         # Between categories there is nothing: the rows next to the centres stand for them.
         return rows[np.unique(pairwise_distances_argmin(centres, embedded))]
     if method == "rpcholesky":
-        return _randomly_pivoted_cholesky(rows, n_points, kernel, rng)
+        # Where a level stands for a row, the kernel is one of levels.
+        levels = kernel.snapped(rows)
+        if len(levels) <= n_points:
+            return levels
+        return _randomly_pivoted_cholesky(levels, n_points, kernel, rng)
     return rows[np.sort(rng.choice(len(rows), n_points, replace=False))]
 
 

@@ -4,6 +4,7 @@ Every family is tried on the same rows, quickly: its parameters are learned from
 few points, and the others are left out one by one under that kernel. With many rows one such
 division decides; with few, every row is judged once by a kernel that did not see it. Leaving rows
 out under a kernel that was learned from them too would prefer the family with the most parameters.
+A handful of rows cannot judge: then it is the plainest family, one lengthscale for all features.
 """
 
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ _MOST_COLUMNS = 128
 # Rows that families are compared on; with no more than so many, all are judged, in folds.
 _ROWS, _FEW_ROWS = 8_000, 1_500
 _FOLDS, _JUDGES = 3, 0.4
+_FEWEST_ROWS = 20
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
@@ -63,7 +65,7 @@ class Material:
 
 
 def families(estimator: Any, columns: Columns) -> list[Family]:
-    """The kernels to choose from: the one that was asked for, or some."""
+    """The kernels to choose from: the one that was asked for, or some, the plainest last."""
     ard = bool(estimator.ard)
     if estimator.kernel != AUTO:
         return [family_of(estimator, (AUTO,))]
@@ -83,11 +85,14 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
 def choose_family(
     among: Sequence[Family], material: Material, estimator: Any, resources: Resources
 ) -> Family:
-    """The family with the smallest loss of rows left out."""
+    """The family with the smallest loss of rows left out; of a handful of rows the plainest."""
     if len(among) == 1:
         return among[0]
     with resources.progress.stage(Stage.CHOICE):
         few = _merged(material)
+        if len(few.sample.X) < _FEWEST_ROWS:
+            resources.progress.note(f"{among[-1]} (too few rows to compare)")
+            return among[-1]
         losses = [_Trial(family, few, estimator, resources).loss() for family in among]
         best = int(np.argmin(losses))
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
@@ -98,7 +103,7 @@ def choose_family(
 def _merged(material: Material) -> Material:
     """The same with a sample of the rows, identical ones of a class as one with their weight.
 
-    They are in an order that does not depend on the order they came in.
+    They are in an order of their own, whatever order they came in and whatever classes are called.
     """
     classes, sample = material.classes, material.sample
     rows = Encoder(classes, None, None).codes(sample.labels)
@@ -108,7 +113,9 @@ def _merged(material: Material) -> Material:
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
     own = None if np.all(weights == 1.0) else weights
-    return replace(material, sample=sample.part(first)._replace(weights=own))
+    distinct = sample.part(first)._replace(weights=own)
+    of_rows = fingerprints(distinct.X, np.zeros(len(first), dtype=np.intp))
+    return replace(material, sample=distinct.part(np.argsort(of_rows, kind="stable")))
 
 
 class _Trial:
@@ -145,10 +152,14 @@ class _Trial:
 
     def _divisions(self) -> list[Integers]:
         """Positions of rows that judge: some of many, or in turn all of few."""
-        place = np.empty(len(self.rows), dtype=np.intp)
-        for code in range(self.rows.n_classes):
-            members = np.flatnonzero(self.rows.codes == code)
-            place[members] = np.arange(len(members))
+        codes = self.rows.codes
+        place = np.empty(len(codes), dtype=np.intp)
+        dealt = 0
+        # Classes in the order of their first rows, so that their names do not matter.
+        for first in np.sort(np.unique(codes, return_index=True)[1]):
+            members = np.flatnonzero(codes == codes[first])
+            place[members] = dealt + np.arange(len(members))
+            dealt += len(members)
         if len(self.rows) > _FEW_ROWS:
             return [np.flatnonzero(place % 5 < 5 * _JUDGES)]
         return [np.flatnonzero(place % _FOLDS == fold) for fold in range(_FOLDS)]

@@ -27,12 +27,12 @@ import numpy as np
 from scipy.special import expit, logit, ndtr
 
 from ..arrays import AnyArray, Array, Integers
-from ..operations import NUMPY, Operations
+from ..operations import NUMPY, Operations, borders
 from .kernel import Kernel, KernelBelief, KernelGradient, register
 from .product_tables import ProductAt, likeness_of_numbers
 
-MISSING = -1024.0
-"""What stands for a missing number among scaled ones, all of which are larger."""
+MISSING = -(2.0**500)
+"""What stands for a missing number: no scaled one is as small, and its square is finite."""
 
 # Levels of a number: enough for the shortest lengthscales that are learned, fewer in wide tables.
 _LEVELS, _ALL_LEVELS, _FEWEST_LEVELS = 128, 16_384, 12
@@ -156,8 +156,7 @@ class Product(Kernel):
         for j, levels in enumerate(self.levels):
             if len(levels):
                 there = points[:, j] > MISSING
-                borders = 0.5 * (levels[1:] + levels[:-1])
-                nearest[there, j] = levels[np.searchsorted(borders, points[there, j])]
+                nearest[there, j] = levels[np.searchsorted(borders(levels), points[there, j])]
         return np.unique(nearest, axis=0)
 
     def of_points(self, points: Array) -> Self:
@@ -194,15 +193,14 @@ class Product(Kernel):
         length = float(self.lengthscale[j])
         difference = (x - z) / length
         kappa = on.exp(-0.5 * difference * difference)
-        if not self.holes[j]:
-            return kappa
         r = float(self.likeness[j])
         flat = kappa * 0.0
+        x_lacks, z_lacks = x + flat < 0.5 * MISSING, z + flat < 0.5 * MISSING
         of_x = r * likeness_of_numbers(x, length, on.exp) + flat
         of_z = r * likeness_of_numbers(z, length, on.exp) + flat
-        x_lacks, z_lacks = x + flat < MISSING + 1.0, z + flat < MISSING + 1.0
-        either = on.choose(x_lacks, of_z, on.choose(z_lacks, of_x, kappa))
-        return on.choose(x_lacks, on.choose(z_lacks, flat + 1.0, of_z), either)
+        of_present = on.choose(z_lacks, of_x, kappa)
+        of_missing = on.choose(z_lacks, flat + 1.0, of_z)
+        return on.choose(x_lacks, of_missing, of_present)
 
     def pull_back(
         self, rows: Any, points: Any, values: Any, derivative: Any, on: Operations = NUMPY

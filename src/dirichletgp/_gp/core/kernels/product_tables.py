@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from ..arrays import Array, Integers
+from ..operations import borders
 from .kernel import KernelAt, KernelGradient
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class NumberColumn:
         self._levels = levels
         self._points = points
         self._missing = missing
-        self._borders = 0.5 * (levels[1:] + levels[:-1])
+        self._borders = borders(levels)
         self._lacks = points <= missing
         self.size = len(levels) + 1
 

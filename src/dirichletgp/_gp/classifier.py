@@ -301,12 +301,13 @@ class DirichletGPClassifier(FittedClassifier):
             among = [Family(type(start), start.ard)]
         with Workers(self.n_jobs) as workers:
             resources = Resources(workers, rng, progress)
-            family = choose_family(among, material, self, resources)
+            family, learned = choose_family(among, material, self, resources)
             with progress.stage(Stage.SCALING):
                 encoder = material.encoder(family, self, rng)
                 sample = encoder.rows(material.sample)
             rows = TrainingRows(labelled(encoder, sample=sample), sample, material.prior)
             settings = self._settings(family, encoder, sample)
+            start = learned if start is None else start
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
             model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)

@@ -9,7 +9,7 @@ A handful of rows cannot judge: then it is the plainest family, one lengthscale 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,22 +82,30 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
     return found
 
 
+class Choice(NamedTuple):
+    """A family, and the kernel of it that was learned to judge it, a good one to begin with."""
+
+    family: Family
+    kernel: Kernel | None = None
+
+
 def choose_family(
     among: Sequence[Family], material: Material, estimator: Any, resources: Resources
-) -> Family:
+) -> Choice:
     """The family with the smallest loss of rows left out; of a handful of rows the plainest."""
     if len(among) == 1:
-        return among[0]
+        return Choice(among[0])
     with resources.progress.stage(Stage.CHOICE):
         few = _merged(material)
         if len(few.sample.X) < _FEWEST_ROWS:
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
-            return among[-1]
-        losses = [_Trial(family, few, estimator, resources).loss() for family in among]
+            return Choice(among[-1])
+        trials = [_Trial(family, few, estimator, resources) for family in among]
+        losses = [trial.loss() for trial in trials]
         best = int(np.argmin(losses))
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
         resources.progress.note(f"{among[best]} ({'; '.join(said)})")
-    return among[best]
+    return Choice(among[best], trials[best].kernel)
 
 
 def _merged(material: Material) -> Material:
@@ -128,6 +136,7 @@ class _Trial:
         encoder = material.encoder(family, estimator, np.random.RandomState(0))
         rows = encoder.rows(material.sample)
         self.rows = rows.take(np.arange(len(rows)))
+        self.kernel: Kernel | None = None
         self.noisy = LabelTransform.dirichlet(_NOISY)
         self.typical = family.kernel.starting(
             self.rows.X,
@@ -169,6 +178,8 @@ class _Trial:
         rows = self.rows
         others = np.setdiff1d(np.arange(len(rows)), judges)
         kernel, points, jitter = self._learned(rows.take(others))
+        # Kernels of folds are as many as folds, and none of them is from all rows.
+        self.kernel = kernel if len(rows) > _FEW_ROWS else None
         basis, _ = basis_of(State(kernel, points, jitter=jitter))
         statistics = rows.class_statistics(basis, self.workers)
         own = np.ones(len(judges)) if rows.weights is None else rows.weights[judges]

@@ -71,6 +71,7 @@ def _mixed_restored(parameter: Any, levels: Integers, arrays: Arrays) -> MixedSc
     scaler.holes_ = holes.astype(bool)
     scaler.medians_ = medians
     scaler.kept_ = np.split(kept, np.cumsum(counts)[:-1])
+    scaler.width_ = scaler.n_scaled
     return scaler
 
 

@@ -43,6 +43,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         What stands for missing numbers where they must be numbers.
     kept_ : list of ndarray
         Codes of the categories that have a column of their own; NaN is the missing one.
+    width_ : int
+        How many columns the inner scaler makes.
     """
 
     def __init__(self, scaler: Any, levels: Integers, as_codes: bool):
@@ -56,15 +58,19 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         """Learn from rows (n, D) of numbers, NaN and codes."""
         X = np.asarray(X, dtype=np.float64)
         self.holes_ = np.isnan(X).any(axis=0)
-        self.medians_ = _medians(X, self._numbers)
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        self.medians_ = _medians(X, self._numbers, weights)
         self.kept_ = [
-            np.empty(0) if number else _frequent(column)
+            np.empty(0) if number else _frequent(column, weights)
             for column, number in zip(X.T, self._numbers, strict=True)
         ]
         numbers = X[:, self._numbers] if self.as_codes else self._spread(X, NUMPY)
         self.scaler_ = None
         if numbers.shape[1]:
             self.scaler_ = fit_scaler(self.scaler, numbers, y, sample_weight, rng)
+        self.width_ = 0
+        if self.scaler_ is not None:
+            self.width_ = scaling_function(self.scaler_)(numbers[:1]).shape[1]
         return self
 
     @property
@@ -85,8 +91,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         """How many categories each scaled column has, 0 for numbers; None: all are numbers."""
         if not self.as_codes or self._numbers.all():
             return None
-        n_numbers = int(self._numbers.sum())
-        return np.concatenate([np.zeros(n_numbers, dtype=np.intp), self.levels[~self._numbers]])
+        numbers = np.zeros(self.width_, dtype=np.intp)
+        return np.concatenate([numbers, self.levels[~self._numbers]])
 
     def feature_names(self, names: list[str]) -> list[str]:
         """Names of the scaled columns, each that of the column (D,) it is or is a part of."""
@@ -113,7 +119,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         numbers = X[:, self._numbers]
         lacks = np.isnan(numbers)
         scaled = scaling_function(self.scaler_)(numbers)
-        if lacks.any():
+        if lacks.any() and scaled.shape == lacks.shape:
             scaled[lacks] = MISSING
         return np.concatenate([scaled, codes], axis=1) if codes.shape[1] else scaled
 
@@ -151,6 +157,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         if not self.as_codes:
             return np.asarray(X, dtype=np.float64).copy()
         n_numbers = int(self._numbers.sum())
+        if self.width_ != n_numbers:
+            return np.asarray(X, dtype=np.float64).copy()
         lacks = X <= MISSING
         rows = np.empty((len(X), len(self.levels)))
         rows[:, ~self._numbers] = X[:, n_numbers:]
@@ -168,20 +176,29 @@ def _as_numbers(condition: Any, like: Any, on: Operations) -> Any:
     return on.where(condition, on.filled(like, 0.0) * 0.0 + 1.0, 0.0)
 
 
-def _medians(X: Array, numbers: Booleans) -> Array:
+def _medians(X: Array, numbers: Booleans, weights: Array) -> Array:
     """Medians of the numbers that are there; 0 where there is none, and for categories."""
     medians = np.zeros(X.shape[1])
     for j in np.flatnonzero(numbers):
-        present = X[~np.isnan(X[:, j]), j]
-        if len(present):
-            medians[j] = np.median(present)
+        there = ~np.isnan(X[:, j])
+        if there.any():
+            medians[j] = _median(X[there, j], weights[there])
     return medians
 
 
-def _frequent(codes: Array) -> Array:
+def _median(values: Array, weights: Array) -> float:
+    """The middle of values (n,), of which each counts as often as its weight says."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    middle = 0.5 * reached[-1]
+    sides = [np.searchsorted(reached, middle, side) for side in ("left", "right")]
+    return float(np.mean(values[order[np.minimum(sides, len(values) - 1)]]))
+
+
+def _frequent(codes: Array, weights: Array) -> Array:
     """The most frequent categories of a column, the missing one (NaN) among them."""
-    distinct, counts = np.unique(codes, return_counts=True)
-    kept = np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES]
+    distinct, place = np.unique(codes, return_inverse=True)
+    kept = np.argsort(-np.bincount(place, weights), kind="stable")[:_MOST_CATEGORIES]
     if len(distinct) == 2:
         kept = kept[1:]  # one column tells two categories apart
     return np.sort(distinct[kept])

@@ -310,6 +310,8 @@ class DirichletGPClassifier(FittedClassifier):
             start = learned if start is None else start
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
+            if start is not None and not start.fits(sample.take(np.arange(1)).X.shape[1]):
+                start = None
             model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)
         progress.done()
         return Fitted(encoder, Features(material.columns), model, n_iter, progress.history)

@@ -20,7 +20,7 @@ from ..rows.columns import Columns
 from ..rows.in_memory import Chunk, Encoder, InMemoryRows, fingerprints
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
-from .label_search import ALPHAS, LabelSearch, ScoringRows
+from .label_search import ALPHAS, LabelSearch, ScoringRows, scoring_rows
 from .settings import Family, Progress, Resources, Stage, family_of
 
 AUTO = "auto"
@@ -29,6 +29,12 @@ _MOST_COLUMNS = 128
 # Rows that families are compared on; with no more than so many, all are judged, in folds.
 _ROWS, _FEW_ROWS = 8_000, 1_500
 _FOLDS, _JUDGES = 3, 0.4
+_EVALUATIONS = 12  # of label transforms
+_FEW_CLASSES = 4  # with more, trying label transforms takes longer than it helps
+# What the final model gains from its points and steps beyond a trial of this kind, as a share of
+# the loss: a lengthscale per feature more than one for all (EEG: a trial called them equal, the
+# models were 20 % apart), the kernel for tables a little more than distances.
+_GAIN_OF_FEATURES, _GAIN_OF_TABLES = 0.03, 0.002
 _FEWEST_ROWS = 20
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
@@ -101,8 +107,9 @@ def choose_family(
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
             return Choice(among[-1])
         trials = [_Trial(family, few, estimator, resources) for family in among]
-        losses = [trial.loss() for trial in trials]
-        best = int(np.argmin(losses))
+        losses = np.array([trial.loss() for trial in trials])
+        gains = [trial.expected_gain for trial in trials]
+        best = int(np.argmin(losses * (1.0 - np.array(gains))))
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
         resources.progress.note(f"{among[best]} ({'; '.join(said)})")
     return Choice(among[best], trials[best].kernel)
@@ -131,6 +138,7 @@ class _Trial:
 
     def __init__(self, family: Family, material: Material, estimator: Any, resources: Resources):
         self.family = family
+        self.is_plain = material.columns.is_plain
         self.prior = material.prior
         self.workers = resources.workers
         encoder = material.encoder(family, estimator, np.random.RandomState(0))
@@ -146,48 +154,70 @@ class _Trial:
             encoder.categories,
         )
 
+    @property
+    def expected_gain(self) -> float:
+        """What the final model is expected to gain; of few rows it is all but the trial."""
+        if len(self.rows) <= _FEW_ROWS:
+            return 0.0
+        of_tables = _GAIN_OF_TABLES if self.family.kernel.takes_categories else 0.0
+        return of_tables + (_GAIN_OF_FEATURES if self.family.ard else 0.0)
+
     def loss(self) -> float:
         """Mean negative log-likelihood of rows that the kernel was learned without.
 
-        The label transform is the best of the Dirichlet ones, for all rows together.
+        Many rows choose the label transform freely, few only among the Dirichlet ones.
         """
+        if len(self.rows) > _FEW_ROWS:
+            search = self._search(self._some())
+            loss, alpha = search.best_alpha()
+            if self.rows.n_classes > _FEW_CLASSES:
+                return loss
+            found = search.best_transform(LabelTransform.dirichlet(alpha), _EVALUATIONS)
+            return search.score(found)
         losses = np.zeros(len(ALPHAS))
         n = 0.0
-        for judges in self._divisions():
-            more, weight = self._losses(judges)
-            losses += weight * more
+        for judges in self._folds():
+            search = self._search(judges)
+            weight = float(search.rows.weights.sum())
+            for i, alpha in enumerate(ALPHAS):
+                losses[i] += weight * search.score(LabelTransform.dirichlet(alpha))
             n += weight
         return float(losses.min()) / n
 
-    def _divisions(self) -> list[Integers]:
-        """Positions of rows that judge: some of many, or in turn all of few."""
-        codes = self.rows.codes
-        place = np.empty(len(codes), dtype=np.intp)
-        dealt = 0
-        # Classes in the order of their first rows, so that their names do not matter.
-        for first in np.sort(np.unique(codes, return_index=True)[1]):
-            members = np.flatnonzero(codes == codes[first])
-            place[members] = dealt + np.arange(len(members))
-            dealt += len(members)
-        if len(self.rows) > _FEW_ROWS:
-            return [np.flatnonzero(place % 5 < 5 * _JUDGES)]
+    @property
+    def _places(self) -> Integers:
+        """The place of each row among those of its class."""
+        place = np.empty(len(self.rows), dtype=np.intp)
+        for code in range(self.rows.n_classes):
+            members = np.flatnonzero(self.rows.codes == code)
+            place[members] = np.arange(len(members))
+        return place
+
+    def _some(self) -> Integers:
+        """Positions of rows that judge, where there are many."""
+        share = min(_JUDGES, scoring_rows(self.rows.n_classes) / len(self.rows))
+        return np.flatnonzero(self._places % 10 < 10 * share)
+
+    def _folds(self) -> list[Integers]:
+        """Positions of rows that judge, in turn all of few."""
+        place = self._places
         return [np.flatnonzero(place % _FOLDS == fold) for fold in range(_FOLDS)]
 
-    def _losses(self, judges: Integers) -> tuple[Array, float]:
-        """Loss of the rows at some positions for every alpha_epsilon, and their weight."""
+    def _search(self, judges: Integers) -> LabelSearch:
+        """A search for the label transform of rows at some positions, learned from the others."""
         rows = self.rows
         others = np.setdiff1d(np.arange(len(rows)), judges)
         kernel, points, jitter = self._learned(rows.take(others))
-        # Kernels of folds are as many as folds, and none of them is from all rows.
-        self.kernel = kernel if len(rows) > _FEW_ROWS else None
+        # Of few rows there are several kernels, none of them learned from all. Where categories
+        # are spread over columns, those of all rows are others than those of some.
+        if len(rows) > _FEW_ROWS and (self.is_plain or kernel.takes_categories):
+            self.kernel = kernel
         basis, _ = basis_of(State(kernel, points, jitter=jitter))
         statistics = rows.class_statistics(basis, self.workers)
         own = np.ones(len(judges)) if rows.weights is None else rows.weights[judges]
         n_rows = float(rows.class_weights.sum())
         scoring = ScoringRows(basis.vectors(rows.X[judges]), rows.codes[judges], own, n_rows)
-        search = LabelSearch(statistics, kernel.variance, self.prior, scoring, self.workers)
-        losses = [search.score(LabelTransform.dirichlet(alpha)) for alpha in ALPHAS]
-        return np.array(losses), float(own.sum())
+        return LabelSearch(statistics, kernel.variance, self.prior, scoring, self.workers)
 
     def _learned(self, rows: InMemoryRows) -> tuple[Kernel, Array, float]:
         """Kernel, points and jitter, learned from some rows."""

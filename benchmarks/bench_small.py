@@ -99,15 +99,18 @@ def table(name, seed):
         train, test = split_of(y, seed)
         return X[train], y[train], X[test], y[test]
     import pandas as pd
-    import pyarrow as pa
 
-    from dirichletgp._gp.rows.tables.learning import learn_recipe
+    from dirichletgp._gp.rows.frames import Frame
+    from dirichletgp._gp.rows.learning import Wishes, learned_columns
+    from dirichletgp._gp.rows.scaling import MixedScaler
 
-    rows = pa.Table.from_pandas(pd.read_csv(FOLDER / f"{name}.csv.gz"))
-    y = np.unique(rows[TABLES[name]].to_pandas().astype(str), return_inverse=True)[1]
+    rows = pd.read_csv(FOLDER / f"{name}.csv.gz")
+    y = np.unique(rows.pop(TABLES[name]).astype(str), return_inverse=True)[1]
     train, test = split_of(y, seed)
-    recipe = learn_recipe(rows.take(train), TABLES[name])
-    X_train, X_test = (recipe.rows(rows.take(i), lambda *_: None) for i in (train, test))
+    columns = learned_columns(Frame(rows.iloc[train]), Wishes())
+    matrices = [columns.matrix(rows.iloc[part]) for part in (train, test)]
+    indicators = MixedScaler(None, columns.levels).fit(matrices[0], None, None, None)
+    X_train, X_test = (indicators.transform(matrix) for matrix in matrices)
     return X_train, y[train], X_test, y[test]
 
 

@@ -11,6 +11,7 @@ import sys
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -104,10 +105,10 @@ def assert_fails(outcome, reason):
 def test_fit_says_what_it_did_with_each_column_and_how_well_it_went(folder):
     said = json.loads((folder / "fit.json").read_text())
     treatment = {column["name"]: column["treatment"] for column in said["columns"]}
-    assert treatment["id"] == "not used: it numbers the rows"
+    assert treatment["id"] == "not used: an id, different in every row"
     assert "nearly one per row" in treatment["name"]
-    assert treatment["dose"].startswith("number, missing becomes")
-    assert treatment["colour"] == "3 categories, missing is one more"
+    assert treatment["dose"] == "number, missing is a value of its own"
+    assert treatment["colour"] == "3 categories, missing is a value of its own"
     assert treatment["seen"].startswith("date: day, season, weekday")
     assert treatment["unit"] == "not used: always 'mg'"
     assert said["test"]["rows"] == TRAIN // 4
@@ -123,7 +124,7 @@ def test_fit_prints_columns_metrics_and_verdict_for_people(run, folder, tmp_path
     assert code == 0
     for words in (
         "rows to learn from",
-        "not used: it numbers the rows",
+        "not used: an id, different in every row",
         "Calibration error",
         "percentage point",
     ):
@@ -262,6 +263,133 @@ def test_other_delimiters_encodings_and_date_patterns_are_read(run, tmp_path):
     treatment = {column["name"]: column["treatment"] for column in json.loads(out)["columns"]}
     assert treatment["größe"].startswith("number")
     assert "%d.%m.%Y" in treatment["seen"]
+
+
+def treatments(out):
+    return {column["name"]: column["treatment"] for column in json.loads(out)["columns"]}
+
+
+def fit_table(run, tmp_path, rows, *arguments):
+    path = write_csv(tmp_path / "t.csv", rows, delimiter=";")
+    model = tmp_path / "m.dgp"
+    return run("fit", path, "-t", "sick", "-o", model, "--json", "--n-inducing", 20, *arguments)
+
+
+def test_numbers_and_dates_written_as_texts_are_read(run, tmp_path):
+    rows = messy_rows(80)
+    days = [np.datetime64(day).astype(object) for day in rows["seen"]]
+    rows["price"] = [f"${1000 + 7.25 * i:,.2f}" for i in range(80)]
+    rows["weight"] = [f"1.{100 + i},{i % 10}" for i in range(80)]
+    rows["share"] = [f"{i % 50} %" for i in range(80)]
+    rows["dirty"] = ["n.n.", *(f"{i / 8}" for i in range(79))]
+    rows["zip"] = [f"0{1000 + i % 5}" for i in range(80)]
+    for name, pattern in {
+        "day_first": "%d-%m-%Y",
+        "month_first": "%m/%d/%y",
+        "with_time": "%m/%d/%Y 10:29",
+        "in_words": "%d %B %Y",
+    }.items():
+        rows[name] = [day.strftime(pattern) for day in days]
+    code, out, err = fit_table(run, tmp_path, rows)
+    assert code == 0, err
+    said = treatments(out)
+    assert said["price"] == said["weight"] == said["share"] == "number"
+    assert said["dirty"].endswith("'n.n.' taken as missing")
+    assert said["zip"] == "5 categories"
+    for name, pattern in {
+        "day_first": "%d-%m-%Y",
+        "month_first": "%m/%d/%y",
+        "with_time": "%m/%d/%Y %H:%M",
+        "in_words": "%d %B %Y",
+    }.items():
+        assert said[name].startswith(f"date, read as {pattern}: day")
+
+
+def test_what_columns_hold_can_be_said(run, tmp_path):
+    rows = messy_rows(80)
+    rows["ward"] = [str(i % 3) for i in range(80)]
+    rows["size"] = [f"{i % 9}" if i % 3 else "large" for i in range(80)]
+    rows["length"] = [f"{i % 9},500" for i in range(80)]
+    rows["odd_day"] = [f"{1 + i % 28}|{1 + i % 12}|2020" for i in range(80)]
+    rows["odd_too"] = rows["odd_day"]
+    code, out, err = fit_table(run, tmp_path, rows)
+    assert code == 0, err
+    assert treatments(out)["ward"] == "number"
+    assert treatments(out)["size"] == "7 categories"
+    arguments = ("--category", "ward", "--number", "size", "--decimal", ",", "--drop", "odd_too")
+    code, out, err = fit_table(run, tmp_path, rows, *arguments, "--date-format", "odd_day=%d|%m|%Y")
+    assert code == 0, err
+    said = treatments(out)
+    assert said["ward"] == "3 categories"
+    assert said["size"] == "number, missing is a value of its own, 'large' taken as missing"
+    assert said["odd_day"].startswith("date, read as %d|%m|%Y")
+    assert said["odd_too"] == "not used: as asked"
+    code, out, err = fit_table(run, tmp_path, rows, "--date-format", "%d|%m|%Y")
+    assert treatments(out)["odd_too"].startswith("date, read as %d|%m|%Y")
+    loaded = DirichletGPClassifier.load(tmp_path / "m.dgp")
+    assert loaded.predict_proba(pd.DataFrame(rows).drop(columns="sick")).shape == (80, 2)
+
+
+def test_wrong_words_on_columns_are_refused_in_one_line(run, folder, tmp_path):
+    def fit(*arguments):
+        return run("fit", folder / "small.csv", "-t", "sick", "-o", tmp_path / "m.dgp", *arguments)
+
+    assert_fails(fit("--number", "doses"), "--number doses: there is no such column; columns: id")
+    assert_fails(fit("--decimal", ";"), "--decimal ';' is not known")
+    assert_fails(fit("--date-format", "seen=soon"), "is no format of dates")
+    assert_fails(fit("--number", "unit"), "column 'unit' holds no number, but texts such as 'mg'")
+    assert_fails(
+        fit("--number", "dose", "--category", "dose"), "given to both --number and --category"
+    )
+
+
+def test_rows_without_a_label_can_be_left_out(run, folder, tmp_path):
+    rows = messy_rows(80)
+    rows["sick"] = ["?", "", *rows["sick"][2:]]
+    path = write_csv(tmp_path / "t.csv", rows)
+    fit = ("fit", path, "-t", "sick", "-o", tmp_path / "m.dgp", "--json", "--n-inducing", 20)
+    assert_fails(run(*fit), "missing in 2 rows, the first is row 1; pass --drop-unlabelled")
+    code, out, err = run(*fit, "--drop-unlabelled")
+    assert code == 0, err
+    assert "2 rows of" in err
+    said = json.loads(out)
+    assert said["training_rows"] + said["test"]["rows"] == 78
+    evaluate = ("evaluate", folder / "model.dgp", path, "--json")
+    assert_fails(run(*evaluate), "missing in 2 rows")
+    code, out, err = run(*evaluate, "--drop-unlabelled")
+    assert json.loads(out)["rows"] == 78
+
+
+def test_a_model_of_the_command_line_takes_raw_frames_in_python(run, folder, tmp_path):
+    run("predict", folder / "model.dgp", folder / "new.csv", "-o", tmp_path / "out.csv")
+    expected = arrow_csv.read_csv(tmp_path / "out.csv")["probability_yes"].to_numpy()
+    frame = pd.read_csv(folder / "new.csv")
+    loaded = DirichletGPClassifier.load(folder / "model.dgp")
+    for raw in (frame, frame[frame.columns[::-1]], frame[["seen", "dose", "colour"]]):
+        assert_allclose(loaded.predict_proba(raw)[:, 1], expected, rtol=0, atol=1e-12)
+    assert loaded.feature_names_in_.tolist() == ["id", "name", "dose", "colour", "seen", "unit"]
+
+
+def test_a_model_fitted_to_a_frame_predicts_on_the_command_line(run, folder, tmp_path):
+    frame = pd.read_csv(folder / "train.csv")
+    classifier = DirichletGPClassifier(n_inducing=20, max_iter=3, random_state=0)
+    classifier.fit(frame[["dose", "colour"]], frame["sick"]).save(tmp_path / "m.dgp")
+    out = tmp_path / "out.csv"
+    code, _, err = run("predict", tmp_path / "m.dgp", folder / "new.csv", "-o", out, "--accept-new")
+    assert code == 0, err
+    found = arrow_csv.read_csv(out)["probability_yes"].to_numpy()
+    new = pd.read_csv(folder / "new.csv")[["dose", "colour"]]
+    assert_allclose(found, classifier.predict_proba(new)[:, 1], atol=1e-12)
+    assert_fails(run("evaluate", tmp_path / "m.dgp", folder / "new.csv"), "saved from Python")
+
+
+def test_a_column_may_be_absent_if_that_is_accepted(run, folder, tmp_path):
+    rows = {name: values for name, values in messy_rows(30).items() if name != "dose"}
+    path, out = write_csv(tmp_path / "t.csv", rows), tmp_path / "o.csv"
+    code, _, err = run("predict", folder / "model.dgp", path, "-o", out, "--accept-new")
+    assert code == 0
+    assert "note: " in err
+    assert "has no column 'dose'" in err
 
 
 def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):

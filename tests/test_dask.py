@@ -99,6 +99,41 @@ def test_dataframes_bring_their_names(data, in_memory):
     )
 
 
+def test_dataframes_may_hold_categories_texts_and_holes(data):
+    X, y = data
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a": np.where(rng.random(N) < 0.1, np.nan, X[:, 0]),
+            "colour": rng.choice(["red", "green", "blue"], N),
+            "shape": pd.Categorical(rng.choice([1, 2, 3, 4], N)),
+            "row": np.arange(N),
+        }
+    )
+    rows = dd.from_pandas(frame, npartitions=5)
+    labels = dd.from_pandas(pd.Series(y), npartitions=5)
+    classifier = quick().fit(rows, labels)
+    expected = quick().fit(frame, y)
+    columns = classifier._fitted.features.columns
+    assert columns == expected._fitted.features.columns
+    assert columns.levels.tolist() == [0, 3, 4]
+    np.testing.assert_allclose(
+        classifier.predict_proba(rows).compute(), expected.predict_proba(frame), atol=1e-6
+    )
+    chosen = quick(categorical_features=["row"]).fit(rows[["a", "row"]], labels)
+    assert chosen._fitted.features.columns.levels[1] == N
+
+
+def test_arrays_may_have_holes(data):
+    X, y = data
+    holes = np.where(np.arange(N)[:, None] % 9 == 0, np.nan, X)
+    rows, labels = collections(holes, y)
+    expected = quick().fit(holes, y).predict_proba(holes)
+    np.testing.assert_allclose(
+        quick().fit(rows, labels).predict_proba(rows).compute(), expected, atol=1e-6
+    )
+
+
 def test_weights_and_class_weights_count(data):
     X, y = data
     weights = np.where(np.arange(N) % 3, 1.0, 0.0)

@@ -246,6 +246,8 @@ def test_one_dirty_cell_does_not_spoil_a_column_of_numbers():
         ("x", "number, missing is a value of its own, 'unknown' taken as missing")
     ]
     assert np.isnan(columns.matrix(frame)[0, 0])
+    marked = pd.DataFrame({"x": ["?"] * 30 + [str(i) for i in range(30)]})
+    assert columns_kind(marked) == "number"
     often = pd.DataFrame({"x": ["3+"] * 20 + ["0", "1", "2", "4", "5.5", "6"] * 5})
     assert columns_kind(often) == "category"
 

@@ -95,6 +95,28 @@ def test_maps_and_blocks_give_the_model_of_the_array(data, in_memory, tmp_path):
         assert hasattr(classifier, "feature_names_in_") == (name == "frames")
 
 
+def test_blocks_may_be_frames_with_categories_and_holes(data):
+    X, y = data
+    rng = np.random.default_rng(0)
+    a = np.where(rng.random(N) < 0.1, np.nan, X[:, 0])
+    frame = pd.DataFrame({"a": a, "colour": rng.choice(["red", "green"], N)})
+    parts = [(frame.iloc[rows], y[rows]) for rows in np.split(np.arange(N), [50, 200])]
+    expected = quick().fit(frame, y).predict_proba(frame)
+    np.testing.assert_allclose(quick().fit(parts).predict_proba(frame), expected, atol=1e-6)
+
+
+def test_maps_and_blocks_may_have_holes(data, tmp_path):
+    X, y = data
+    mapped = np.memmap(tmp_path / "rows.bin", dtype=np.float64, mode="w+", shape=X.shape)
+    mapped[:] = np.where(np.arange(N)[:, None] % 9 == 0, np.nan, X)
+    expected = quick().fit(np.array(mapped), y).predict_proba(X)
+    for rows, labels in ((mapped, y), (Blocks(np.array(mapped), y), None)):
+        classifier = quick().fit(rows, labels)
+        np.testing.assert_allclose(classifier.predict_proba(X), expected, atol=1e-6)
+    with pytest.raises(ValueError, match="memory maps are taken as numbers"):
+        quick(categorical_features=[0]).fit(mapped, y)
+
+
 def test_weights_may_be_part_of_the_blocks(data):
     X, y = data
     weights = np.where(np.arange(N) % 5, 1.0, 2.0)

@@ -348,7 +348,11 @@ def test_errors_say_what_is_wrong(table, plain, data, tmp_path):
             "columns='x9': there is no such column",
         ),
         (lambda: quick().fit(table, "label", columns=["label"]), ValueError, "name features only"),
-        (lambda: quick().fit(words, "label"), ValueError, r"\['s'\] are not numbers"),
+        (
+            lambda: quick(categorical_features=None).fit(words, "label"),
+            ValueError,
+            "texts in column 's', such as 'low'",
+        ),
         (lambda: quick().fit(plain.select(["label"]), "label"), ValueError, "no columns besides"),
         (lambda: quick().fit(plain.slice(0, 0), "label"), ValueError, "no rows"),
         (lambda: quick().fit(plain, "x0"), ValueError, "not numbers|continuous|Unknown label type"),
@@ -412,10 +416,113 @@ def test_the_command_line_refuses_tables_that_are_too_wide_or_name_a_column_twic
         reading.open_table(str(tmp_path / "twice.csv"), encoding="nonsense")
 
 
-def test_missing_values_are_refused_by_name(data):
+def test_infinities_and_rows_without_a_label_are_refused(data):
     X, y = data
-    nulls = pa.table({"a": pa.array([None, *X[1:, 0]], pa.float64()), "label": y})
-    with pytest.raises(ValueError, match="column 'a' holds missing values"):
-        quick().fit(nulls, "label")
     with pytest.raises(ValueError, match="infinity in column 'b'"):
         quick().fit(pa.table({"a": X[:, 0], "b": [np.inf, *X[1:, 1]], "label": y}), "label")
+    for missing in (None, ""):
+        labels = [missing, missing, *y[2:].tolist()]
+        with pytest.raises(ValueError, match="y='label': 2 rows have no label; drop them"):
+            quick().fit(pa.table({"a": X[:, 0], "label": labels}), "label")
+
+
+# Columns that are not all numbers
+
+
+def columns_of(classifier):
+    return classifier._fitted.features.columns
+
+
+@pytest.fixture(scope="module")
+def mixed(data):
+    """A table with categories, dates and holes, as text and as typed columns."""
+    X, y = data
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 500, N), unit="D")
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(N),
+            "x": np.where(rng.random(N) < 0.1, np.nan, X[:, 0]),
+            "z": X[:, 1],
+            "colour": rng.choice(["red", "green", "blue", "?"], N),
+            "day": days,
+            "label": y,
+        }
+    )
+    return frame
+
+
+def described(classifier):
+    return dict(columns_of(classifier).described())
+
+
+def test_tables_with_texts_dates_and_holes_are_taken(mixed, tmp_path):
+    mixed.to_csv(tmp_path / "rows.csv", index=False)
+    pq.write_table(pa.Table.from_pandas(mixed), tmp_path / "rows.parquet")
+    from_csv = quick().fit(tmp_path / "rows.csv", "label")
+    expected = {
+        "id": "not used: an id, different in every row",
+        "x": "number, missing is a value of its own",
+        "z": "number",
+        "colour": "3 categories, missing is a value of its own",
+        "day": "date: day, season, weekday",
+    }
+    assert described(from_csv) == expected
+    raw = mixed.drop(columns="label")
+    probabilities = from_csv.predict_proba(raw)
+    for source in (tmp_path / "rows.parquet", pa.Table.from_pandas(mixed)):
+        classifier = quick().fit(source, "label")
+        assert described(classifier) == expected
+        np.testing.assert_allclose(classifier.predict_proba(raw), probabilities, atol=1e-6)
+    read_again = pd.read_csv(tmp_path / "rows.csv", float_precision="round_trip")
+    read_again = read_again[raw.columns[::-1]]
+    np.testing.assert_array_equal(from_csv.predict_proba(read_again), probabilities)
+
+
+def test_numbers_with_holes_are_read_without_another_look(data, tmp_path):
+    X, y = data
+    holes = np.where(np.arange(N)[:, None] % 7 == 0, np.nan, X[:, :2])
+    frame = pd.DataFrame(holes, columns=["a", "b"]).assign(label=y)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_csv(tmp_path / "marks.csv", index=False, na_rep="?")
+    expected = quick().fit(holes, y)
+    for source in (pa.Table.from_pandas(frame), tmp_path / "rows.csv", tmp_path / "marks.csv"):
+        classifier = quick().fit(source, "label")
+        assert [kind.missing for kind in columns_of(classifier).kinds] == [True, True]
+        found = classifier.predict_proba(frame[["b", "a"]])
+        np.testing.assert_allclose(found, expected.predict_proba(holes), atol=1e-6)
+
+
+def test_a_text_far_down_in_a_column_of_numbers_counts_as_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 1_000)
+    monkeypatch.setattr("dirichletgp._gp.rows.tables.mixed_rows.LEARNED_FROM", 500)
+    lines = [f"{i % 17 / 4},{i % 3},{'ab'[i % 2]}" for i in range(2_000)]
+    for place, warns in ((10, False), (1_990, True)):
+        changed = [*lines]
+        changed[place] = f"unknown,1,{'ab'[place % 2]}"
+        (tmp_path / "rows.csv").write_text("\n".join(["x,n,label", *changed]))
+        if warns:
+            with pytest.warns(UserWarning, match="'x' holds texts that are not numbers: 'unknown'"):
+                classifier = quick().fit(tmp_path / "rows.csv", "label")
+        else:
+            classifier = quick().fit(tmp_path / "rows.csv", "label")
+        assert described(classifier)["x"].startswith("number, missing")
+
+
+def test_categories_of_tables_can_be_chosen(data):
+    X, y = data
+    frame = pa.table({"a": X[:, 0], "code": np.arange(N) % 4, "label": y})
+    for chosen in (["code"], [1], [False, True]):
+        classifier = quick(categorical_features=chosen).fit(frame, "label")
+        assert columns_of(classifier).levels.tolist() == [0, 4]
+    assert columns_of(quick(categorical_features=[]).fit(frame, "label")).is_plain
+
+
+def test_categories_that_first_appear_late_are_not_known(monkeypatch):
+    monkeypatch.setattr("dirichletgp._gp.rows.tables.mixed_rows.LEARNED_FROM", 100)
+    monkeypatch.setattr("dirichletgp._gp.rows.tables.table._MOST_ROWS", 100)
+    colour = ["red", "green"] * 50 + ["blue", "red"] * 50
+    frame = pa.table({"colour": colour, "label": [0, 1] * 100})
+    classifier = quick().fit(frame, "label")
+    assert columns_of(classifier).levels.tolist() == [2]
+    assert np.isfinite(classifier.predict_proba(pd.DataFrame({"colour": ["blue"]}))).all()

@@ -120,6 +120,21 @@ def test_predictions_of_tensors_are_those_of_arrays(data):
     np.testing.assert_allclose(single, classifier.predict_proba(X), atol=1e-4)
 
 
+def test_tensors_may_have_holes(data):
+    X, y = data
+    holes = np.where(np.arange(N)[:, None] % 9 == 0, np.nan, X)
+    expected = quick().fit(holes, y)
+    found = quick().fit(torch.from_numpy(holes), y)
+    for rows in (torch.from_numpy(holes), holes):
+        np.testing.assert_allclose(
+            found.predict_proba(rows), expected.predict_proba(holes), atol=1e-6
+        )
+    plain = quick().fit(X, y)
+    np.testing.assert_allclose(
+        plain.predict_proba(torch.from_numpy(holes)), plain.predict_proba(holes), atol=1e-9
+    )
+
+
 def test_a_data_loader_is_an_iterable_of_blocks(data):
     X, y = data
     rows = torch.utils.data.TensorDataset(torch.from_numpy(X), torch.from_numpy(y))

@@ -209,11 +209,12 @@ class DirichletGPClassifier(FittedClassifier):
         ----------
         X : array-like of shape (n, n_features), path, Arrow table or dataset, iterable of blocks,
         Dask collection
-            Rows; or the path or glob of Parquet or CSV files, a list of paths, a pyarrow Table or
-            Dataset; or an iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every
-            time; or a Dask array or dataframe, whose chunks stay where they are; or a PyTorch
-            tensor, whose device does what has the size of the rows. Memory maps are read piece by
-            piece.
+            Rows, in which values may be missing; frames of pandas and polars may hold categories,
+            texts and dates too. Or the path or glob of Parquet or CSV files, a list of paths, a
+            pyarrow Table or Dataset; or an iterable of (X, y) or (X, y, sample_weight) blocks that
+            starts anew every time; or a Dask array or dataframe, whose chunks stay where they are;
+            or a PyTorch tensor, whose device does what has the size of the rows. Memory maps are
+            read piece by piece.
         y : array-like of shape (n,), str or None
             Class labels of any type; the name of the label column of files and Arrow tables; None
             with blocks.
@@ -230,6 +231,16 @@ class DirichletGPClassifier(FittedClassifier):
         -------
         self
             A fit that fails or is interrupted leaves the estimator as it was.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> dose, sex = [1.5, None, 0.5, 2.5] * 10, ["f", "m", "m", "f"] * 10
+        >>> rows = pd.DataFrame({"dose": dose, "sex": sex})
+        >>> classifier = DirichletGPClassifier(random_state=0).fit(rows, [1, 0, 0, 1] * 10)
+        >>> classifier.predict(pd.DataFrame({"sex": ["f", "m"], "dose": [2.0, None]}))
+        array([1, 0])
         """
         rng = check_random_state(self.random_state)
         progress = Progress(self.verbose)
@@ -266,8 +277,11 @@ class DirichletGPClassifier(FittedClassifier):
         self, classes: AnyArray, totals: Array, sample: Chunk, columns: Columns
     ) -> Material:
         """What is known of rows, with the class probabilities far from them."""
-        factors = class_factors(self.class_weight, classes, totals)
-        prior = class_prior(self.class_prior, totals if factors is None else totals * factors)
+        weighted = totals
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, classes, totals)
+            weighted = totals if factors is None else totals * factors
+        prior = class_prior(self.class_prior, weighted)
         return Material(classes, totals, sample, columns, prior)
 
     def _learned(
@@ -287,12 +301,13 @@ class DirichletGPClassifier(FittedClassifier):
             among = [Family(type(start), start.ard)]
         with Workers(self.n_jobs) as workers:
             resources = Resources(workers, rng, progress)
-            family = choose_family(among, material, self, resources)
+            family, learned = choose_family(among, material, self, resources)
             with progress.stage(Stage.SCALING):
                 encoder = material.encoder(family, self, rng)
                 sample = encoder.rows(material.sample)
             rows = TrainingRows(labelled(encoder, sample=sample), sample, material.prior)
             settings = self._settings(family, encoder, sample)
+            start = learned if start is None else start
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
             model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)

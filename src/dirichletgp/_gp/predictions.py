@@ -22,7 +22,7 @@ from .core.probabilities.uncertainty import (
 )
 from .core.regressions import LabelTransform
 from .rows.arrays import checked_labels
-from .rows.columns import Matrix
+from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
 from .rows.scaling import of_scaled_blocks
 from .rows.weights import sample_weights
@@ -85,6 +85,18 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """The kernel, and the inducing points (M, D) as it sees them: scaled; for displays."""
         model = self._fitted.model
         return model.kernel, model.points
+
+    def fitted_columns(self) -> Columns:
+        """What the columns of X are; for displays."""
+        return self._fitted.features.columns
+
+    def fitted_names(self) -> list[str]:
+        """Names of the features as the kernel sees them: scaled; for displays."""
+        fitted = self._fitted
+        columns = fitted.features.columns
+        if columns.is_plain:
+            return columns.names
+        return list(fitted.encoder.scaler.feature_names(columns.names))
 
     @property
     def kernel_(self) -> str:
@@ -302,7 +314,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(X, Matrix):
             return np.asarray(X)
         if not columns.is_plain:
-            return columns.matrix(X)
+            matrix = columns.matrix(X)
+            if not len(matrix):
+                raise ValueError("Found array with 0 sample(s), a minimum of 1 is required.")
+            return matrix
         rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
         whole = missing_in(rows, columns.names_in) is None
         return rows if raw or whole else self._fitted.filled(rows)

@@ -7,8 +7,9 @@ import typer
 
 from .._gp.rows.tables.reading import read_table
 from .console import print_json, with_one_line_errors
+from .labelled_table import labelled
 from .new_values import NewValues
-from .options import AcceptNew, Encoding, Format, Json, ModelPath
+from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
 from .scores import measured, print_scores
 from .table_model import TableModel
 
@@ -18,6 +19,7 @@ def evaluate(
     model: ModelPath,
     table: Annotated[str, typer.Argument(help="Table of labelled rows; - is CSV on stdin.")],
     accept_new: AcceptNew = False,
+    drop_unlabelled: DropUnlabelled = False,
     format: Format = None,
     encoding: Encoding = "utf-8",
     as_json: Json = False,
@@ -27,8 +29,8 @@ def evaluate(
     Every number comes with an interval.
     """
     fitted = TableModel.load(model)
-    rows = read_table(table, format, encoding)
-    X, y = fitted.features_and_labels(rows, table, NewValues(accept_new))
+    rows = labelled(read_table(table, format, encoding), fitted.target, table, drop_unlabelled)
+    X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
     codes = np.searchsorted(fitted.classifier.classes_, y)
     scores = measured(fitted.classifier.predict_proba(X), codes)
     if as_json:

@@ -3,26 +3,31 @@
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from .._gp.classifier import DirichletGPClassifier
 from .._gp.core.parallel import effective_threads
-from .._gp.rows.tables.learning import learn_recipe
+from .._gp.rows.arrays import ArrayRows
+from .._gp.rows.frames import Frame
+from .._gp.rows.in_memory import Chunk
+from .._gp.rows.learning import learned_columns
+from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
-from .._gp.rows.tables.recipe import Recipe
 from .._gp.training.settings import choice
+from .column_options import wishes_of
 from .console import print_json, say, with_one_line_errors
+from .labelled_table import labelled
 from .new_values import NewValues
-from .options import Encoding, Format, Json, KernelName, kernel_choices
+from .options import DropUnlabelled, Encoding, Format, Json, KernelName, kernel_choices
 from .progress_bar import progress_bar
 from .scores import measured, print_scores
 from .table_model import TableModel
 from .table_report import ShownRows, write_table_report
 from .table_writing import check_destination
-from .training_rows import SplitTable, class_labels, hold_out
+from .training_rows import SplitTable, check_classes, hold_out
 
 _MOST_COLUMNS = 60
 
@@ -47,6 +52,22 @@ def fit(
     drop: Annotated[
         list[str] | None, typer.Option(help="A column to leave out (repeatable).")
     ] = None,
+    number: Annotated[
+        list[str] | None,
+        typer.Option(help="A column of numbers; other texts in it are missing (repeatable)."),
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(help="A column of categories, though they may be numbers (repeatable)."),
+    ] = None,
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=%d.%m.%Y, or a format to try on all columns (repeatable)."),
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="The mark before fractions: . or ,", metavar="MARK")
+    ] = None,
+    drop_unlabelled: DropUnlabelled = False,
     n_inducing: Annotated[
         int | None,
         typer.Option(min=1, help="Inducing points: more are better and slower; by default 1000."),
@@ -73,54 +94,75 @@ def fit(
         if path is not None:
             check_destination(path)
 
-    table = read_table(train, format, encoding)
-    labels = class_labels(table, target, train)
+    rows = labelled(read_table(train, format, encoding), target, train, drop_unlabelled)
+    check_classes(rows, target, train)
     if test is None:
-        split = hold_out(table, labels, test_share, seed)
+        split = hold_out(rows, test_share, seed)
         tested_on = "held out"
     else:
-        split = SplitTable(table, labels, read_table(test, None, encoding))
+        test_table = read_table(test, None, encoding)
+        split = SplitTable(rows, labelled(test_table, target, test, drop_unlabelled))
         tested_on = f"of {test}"
-    recipe = learn_recipe(split.train, target, tuple(drop or ()))
+    features = split.train.table.drop_columns(target)
+    wishes = wishes_of(
+        features.column_names,
+        typed=not _all_texts(features),
+        drop=drop or (),
+        numbers=number or (),
+        categories=category or (),
+        date_formats=date_format or (),
+        decimal=decimal,
+    )
+    if not features.num_columns:
+        raise TableError("no column can be used: there is none besides the target")
+    columns = learned_columns(Frame(features), wishes)
     if not as_json:
-        _print_columns(recipe, split.train.num_rows)
+        _print_columns(columns.described(), features.num_rows)
 
     accept_all = NewValues(accept=True)
     classifier = DirichletGPClassifier(
         kernel, n_inducing=n_inducing, random_state=seed, n_jobs=jobs
     )
+    training = Chunk(columns.matrix(features, accept_all), split.train.labels, None)
     with progress_bar(classifier.max_iter, visible=not as_json):
-        classifier.fit(recipe.rows(split.train, accept_all), split.labels)
-    model = TableModel(classifier, recipe)
+        classifier.fit(ArrayRows(training, columns))
+    model = TableModel(classifier, target)
 
     test_name = test or train
-    X_test, y_test = model.features_and_labels(split.test, test_name, accept_all)
+    X_test, y_test = model.rows_and_labels(split.test, test_name, accept_all)
     codes = np.searchsorted(classifier.classes_, y_test)
     scores = measured(classifier.predict_proba(X_test), codes, seed)
     facts = {
         "source": Path(train).name,
-        "training_rows": split.train.num_rows,
+        "training_rows": features.num_rows,
         "tested_on": tested_on,
         "test": scores.as_json(),
     }
     model = replace(model, facts=facts)
     model.save(output)
     if report is not None:
-        shown = ShownRows(split.test, target, Path(test_name).name, split.test_numbers)
+        shown = ShownRows(split.test, target, Path(test_name).name)
         write_table_report(report, model, X_test, y_test, shown)
 
     seconds = time.perf_counter() - start
     if as_json:
         written = {"model": str(output), "report": None if report is None else str(report)}
-        columns = [{"name": c.name, "treatment": c.treatment} for c in recipe.columns]
-        print_json(written | {"seconds": round(seconds, 2), "columns": columns} | facts)
+        said = [{"name": name, "treatment": words} for name, words in columns.described()]
+        print_json(written | {"seconds": round(seconds, 2), "columns": said} | facts)
         return
     print_scores(scores, tested_on)
     and_report = f", report to {report}" if report else ""
     say(f"\nmodel written to {output}{and_report}, in {seconds:.0f} s")
 
 
-def _print_columns(recipe: Recipe, n_rows: int) -> None:
+def _all_texts(table: Any) -> bool:
+    """Whether the types of columns say nothing, as those of CSV."""
+    from pyarrow import types
+
+    return all(types.is_string(field.type) for field in table.schema)
+
+
+def _print_columns(described: list[tuple[str, str]], n_rows: int) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -129,10 +171,10 @@ def _print_columns(recipe: Recipe, n_rows: int) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", box=None)
     table.add_column("column")
     table.add_column("taken as")
-    for column in recipe.columns[:_MOST_COLUMNS]:
-        style = None if column.features else "dim"
-        table.add_row(escape(column.name), escape(column.treatment), style=style)
-    hidden = len(recipe.columns) - _MOST_COLUMNS
+    for name, words in described[:_MOST_COLUMNS]:
+        style = "dim" if words.startswith("not used") else None
+        table.add_row(escape(name), escape(words), style=style)
+    hidden = len(described) - _MOST_COLUMNS
     if hidden > 0:
         table.add_row(f"... {hidden} more", "")
     Console().print(table)

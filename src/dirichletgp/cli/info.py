@@ -25,14 +25,12 @@ def info(model: ModelPath, as_json: Json = False) -> None:
 
 def _content(path: str) -> dict[str, Any]:
     fitted = TableModel.load(path)
-    recipe = fitted.stored_recipe
-    columns = [] if recipe is None else recipe.columns
     content = {
         "model": path,
         "bytes": Path(path).stat().st_size,
-        "target": None if recipe is None else recipe.target,
+        "target": fitted.known_target,
         "classes": [str(label) for label in fitted.classifier.classes_.tolist()],
-        "columns": [{"name": c.name, "treatment": c.treatment} for c in columns],
+        "columns": [{"name": name, "treatment": words} for name, words in fitted.described()],
         "made": dict(how_it_was_made(fitted.classifier, None)),
     }
     return content | fitted.facts

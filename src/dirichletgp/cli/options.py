@@ -30,3 +30,6 @@ AcceptNew = Annotated[
         ),
     ),
 ]
+DropUnlabelled = Annotated[
+    bool, typer.Option("--drop-unlabelled", help="Leave out rows that have no label.")
+]

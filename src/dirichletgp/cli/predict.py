@@ -56,17 +56,17 @@ def predict(
         )
     fitted = TableModel.load(model)
     rows = open_table(table, format, encoding)
-    fitted.recipe.check(rows.columns, rows.name)
+    new_values = NewValues(accept_new)
+    needed = fitted.available(rows.columns, rows.name, new_values)
     kept = keep or []
     for name in kept:
         if name not in rows.columns:
             raise TableError(f"{rows.name} has no column {name!r} to keep")
-    new_values = NewValues(accept_new)
-    wanted = list(dict.fromkeys([*fitted.recipe.needed, *kept]))
+    wanted = list(dict.fromkeys([*needed, *kept]))
     n_rows = 0
     with open_writer(output, output_format) as write:
         for batch in rows.batches(wanted):
-            X = fitted.recipe.rows(batch, new_values)
+            X = fitted.rows(batch, new_values)
             columns = {name: batch.column(name) for name in kept}
             write(_batch(columns | _predicted(fitted, X, interval)))
             n_rows += batch.num_rows
@@ -96,7 +96,7 @@ def _predicted(fitted: TableModel, X: Array, interval: bool) -> dict[str, Any]:
     best = prob.argmax(axis=1)
     rows = np.arange(len(best))
     columns = {
-        "label": pa.array(classes[best].tolist(), pa.string()),
+        "label": pa.array([str(label) for label in classes[best].tolist()], pa.string()),
         "probability": prob[rows, best],
     }
     if interval:

@@ -7,8 +7,9 @@ import typer
 
 from .._gp.rows.tables.reading import read_table
 from .console import print_json, say, with_one_line_errors
+from .labelled_table import labelled
 from .new_values import NewValues
-from .options import AcceptNew, Encoding, Format, Json, ModelPath
+from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
 from .table_model import TableModel
 from .table_report import ShownRows, write_table_report
 from .table_writing import check_destination
@@ -24,6 +25,7 @@ def report(
         "report.html"
     ),
     accept_new: AcceptNew = False,
+    drop_unlabelled: DropUnlabelled = False,
     format: Format = None,
     encoding: Encoding = "utf-8",
     as_json: Json = False,
@@ -34,9 +36,9 @@ def report(
     """
     check_destination(output)
     fitted = TableModel.load(model)
-    rows = read_table(table, format, encoding)
-    X, y = fitted.features_and_labels(rows, table, NewValues(accept_new))
-    shown = ShownRows(rows, fitted.recipe.target, Path(table).name)
+    rows = labelled(read_table(table, format, encoding), fitted.target, table, drop_unlabelled)
+    X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
+    shown = ShownRows(rows, fitted.target, Path(table).name)
     write_table_report(output, fitted, X, y, shown)
     if as_json:
         print_json({"model": model, "table": table, "rows": len(y), "report": str(output)})

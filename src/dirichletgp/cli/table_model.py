@@ -1,16 +1,21 @@
-"""A classifier with the recipe that turns tables into its features, in one model file."""
+"""A classifier that knows the columns of a table, in one model file."""
 
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import persistence
 from .._gp.classifier import DirichletGPClassifier
 from .._gp.core.arrays import AnyArray, Array
-from .._gp.rows.tables.columns import Notify
-from .._gp.rows.tables.recipe import Recipe
+from .._gp.rows.columns import Columns, Matrix
+from .._gp.rows.kinds import Notify
+from .._gp.rows.tables.earlier_recipe import Recipe
+from .._gp.rows.tables.errors import TableError
 from ..persistence import ModelFileError
+from .labelled_table import LabelledTable
 
 _MEMBER = "table.json"
 
@@ -23,19 +28,23 @@ class TableModel:
     ----------
     classifier : DirichletGPClassifier
         Its classes are texts.
-    stored_recipe : Recipe or None
-        None for a model saved from Python, which knows nothing of tables.
+    known_target : str or None
+        The column that is predicted; None for a model saved from Python.
     facts : dict
         Where the model comes from, and how it did on the rows held out.
+    recipe : Recipe or None
+        How a table becomes features, in a file of an earlier version; None: the columns of the
+        classifier say it.
     """
 
     classifier: DirichletGPClassifier
-    stored_recipe: Recipe | None
+    known_target: str | None
     facts: dict[str, Any] = field(default_factory=dict)
+    recipe: Recipe | None = None
 
     def save(self, path: str | Path) -> None:
         """Write the model file."""
-        described = {"recipe": self.recipe.as_json(), "facts": self.facts}
+        described = {"target": self.target, "facts": self.facts}
         persistence.save(self.classifier, path, {_MEMBER: json.dumps(described).encode()})
 
     @classmethod
@@ -46,37 +55,82 @@ class TableModel:
             return cls(classifier, None)
         try:
             described = json.loads(extras[_MEMBER])
-            recipe = Recipe.from_json(described["recipe"])
+            recipe = Recipe.from_json(described["recipe"]) if "recipe" in described else None
+            target = described["target"] if recipe is None else recipe.target
             facts = dict(described["facts"])
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(
-                f"{str(path)!r} holds a recipe for tables that cannot be read: {error!r}"
+                f"{str(path)!r} holds a description of a table that cannot be read: {error!r}"
             ) from error
-        if len(recipe.features) != classifier.n_features_in_:
+        if recipe is not None and len(recipe.features) != classifier.n_features_in_:
             raise ModelFileError(
                 f"{str(path)!r}: recipe and classifier do not agree on the number of features"
             )
-        return cls(classifier, recipe, facts)
+        return cls(classifier, str(target), facts, recipe)
 
     @property
-    def recipe(self) -> Recipe:
-        """The recipe; an error for a model without one."""
-        if self.stored_recipe is None:
+    def columns(self) -> Columns:
+        """What the columns of X are; an error if they have no names to find them by."""
+        columns = self.classifier.fitted_columns()
+        if columns.names_in is None:
             raise ModelFileError(
                 "the model was saved from Python and does not know a table's columns; "
+                "use it from Python, or fit it to a frame with names"
+            )
+        return columns
+
+    @property
+    def target(self) -> str:
+        """The column that is predicted; an error if that is not known."""
+        if self.known_target is None:
+            raise ModelFileError(
+                "the model was saved from Python and does not know which column holds the labels; "
                 "use it from Python"
             )
-        return self.stored_recipe
+        return self.known_target
 
-    def features_and_labels(self, table: Any, name: str, notify: Notify) -> tuple[Array, AnyArray]:
-        """Features (n, D) and labels (n,) of a table, the labels among the classes."""
-        recipe = self.recipe
-        recipe.check(table.column_names, name)
-        labels = recipe.labels(table, name)
-        unknown = sorted(set(labels.tolist()) - set(self.classifier.classes_.tolist()))
+    def described(self) -> list[tuple[str, str]]:
+        """The name of each column, and what is done with it, in words."""
+        if self.recipe is not None:
+            return [(column.name, column.treatment) for column in self.recipe.columns]
+        columns = self.classifier.fitted_columns()
+        return [] if columns.names_in is None else columns.described()
+
+    @property
+    def needed(self) -> list[str]:
+        """Columns that a table must have."""
+        if self.recipe is not None:
+            return self.recipe.needed
+        names = self.columns.names_in or []
+        return [names[j] for j in np.unique(self.columns.origin).tolist()]
+
+    def available(self, columns: list[str], name: str, notify: Notify) -> list[str]:
+        """The needed columns among those of a table; `TableError` or a note if some are absent."""
+        absent = [column for column in self.needed if column not in columns]
+        if absent:
+            more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+            reason = f"{name} has no column {absent[0]!r}{more}, which the model needs"
+            if self.recipe is not None or len(absent) == len(self.needed):
+                raise TableError(reason)
+            notify(absent[0], reason)
+        return [column for column in self.needed if column in columns]
+
+    def rows(self, table: Any, notify: Notify) -> Array:
+        """Rows of a table or batch, as the classifier takes them."""
+        if self.recipe is not None:
+            return self.recipe.rows(table, notify)
+        return Matrix.of(self.columns.matrix(table, notify, quiet=True))
+
+    def rows_and_labels(
+        self, rows: LabelledTable, name: str, notify: Notify
+    ) -> tuple[Array, AnyArray]:
+        """Rows as the classifier takes them, and their labels, which are among the classes."""
+        self.available(rows.table.column_names, name, notify)
+        known = {str(label) for label in self.classifier.classes_.tolist()}
+        unknown = sorted(set(rows.texts.distinct) - known)
         if unknown:
             raise ValueError(
-                f"{name}: the target {recipe.target!r} holds {unknown[0]!r}, "
+                f"{name}: the target {self.target!r} holds {unknown[0]!r}, "
                 "a class the model does not know"
             )
-        return recipe.rows(table, notify), labels
+        return self.rows(rows.table, notify), rows.labels

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .._gp.core.arrays import AnyArray, Array, Integers
+from .._gp.core.arrays import AnyArray, Array
+from .labelled_table import LabelledTable
 from .table_model import TableModel
 
 _MOST_NAMED = 10
+_NOT_USED = "not used: "
 
 
 class ShownRows:
@@ -16,20 +16,18 @@ class ShownRows:
 
     Parameters
     ----------
-    table : pyarrow.Table
+    rows : LabelledTable
     target : str
         The column that is left out.
     source : str
         Where the table comes from.
-    numbers : ndarray of shape (n,), default=None
-        Which rows of the source these are, counted from one; None: all of them.
     """
 
-    def __init__(self, table: Any, target: str, source: str, numbers: Integers | None = None):
+    def __init__(self, rows: LabelledTable, target: str, source: str):
         self.source = source
-        self.numbers = np.arange(1, table.num_rows + 1) if numbers is None else numbers
-        self.columns = [name for name in table.column_names if name != target]
-        self._table = table
+        self.numbers = rows.numbers
+        self.columns = [name for name in rows.table.column_names if name != target]
+        self._table = rows.table
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -49,23 +47,23 @@ def write_table_report(
         model.classifier,
         X,
         y,
-        title=f"How well is {model.recipe.target} predicted?",
-        feature_names=model.recipe.features,
+        title=f"How well is {model.target} predicted?",
+        feature_names=None if model.recipe is None else model.recipe.features,
         shown=shown,
         made=_how_it_was_made(model),
     )
 
 
 def _how_it_was_made(model: TableModel) -> dict[str, str]:
-    recipe = model.recipe
-    unused = [column for column in recipe.columns if not column.features]
-    used = len(recipe.columns) - len(unused)
+    described = model.described()
+    unused = [(name, words) for name, words in described if words.startswith(_NOT_USED)]
+    used = len(described) - len(unused)
     made = {
-        "Source": f"{model.facts.get('source', 'unknown')}, target {recipe.target}",
-        "Columns": f"{used} of {len(recipe.columns)} used, as {len(recipe.features)} features",
+        "Source": f"{model.facts.get('source', 'unknown')}, target {model.target}",
+        "Columns": f"{used} of {len(described)} used",
     }
     if unused:
-        reasons = [f"{c.name} ({c.treatment.removeprefix('not used: ')})" for c in unused]
+        reasons = [f"{name} ({words.removeprefix(_NOT_USED)})" for name, words in unused]
         more = " ..." if len(reasons) > _MOST_NAMED else ""
         made["Columns left out"] = ", ".join(reasons[:_MOST_NAMED]) + more
     return made

@@ -15,3 +15,12 @@ def fitted_kernel(classifier: Any) -> tuple[Kernel, Array]:
     """The kernel, and the inducing points (M, D) as the kernel sees them: scaled."""
     kernel, points = classifier.fitted_kernel()
     return kernel, points
+
+
+def feature_names_of(classifier: Any) -> list[str] | None:
+    """Names of the features as the kernel sees them, if they have some."""
+    if not hasattr(classifier, "feature_names_in_"):
+        return None
+    if hasattr(classifier, "fitted_names"):
+        return list(classifier.fitted_names())
+    return [str(name) for name in classifier.feature_names_in_]

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from .._gp.core.arrays import Array
 from .canvas import CURVE_COLOUR, one_axes
-from .kernels import fitted_kernel
+from .kernels import feature_names_of, fitted_kernel
 from .pipelines import innermost_classifier, require
 
 _MOST_POINTS = 300
@@ -121,7 +121,7 @@ class FeatureRelevanceDisplay:
         require(estimator, "lengthscale_", purpose)
         classifier = innermost_classifier(estimator)
         if feature_names is None:
-            feature_names = getattr(classifier, "feature_names_in_", None)
+            feature_names = feature_names_of(classifier)
         return cls(feature_relevance(classifier), feature_names).plot(ax, max_features=max_features)
 
     @classmethod

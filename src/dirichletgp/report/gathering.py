@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from .._gp.core.arrays import AnyArray, Array, Integers
 from ..plotting import feature_relevance, rejection_curve
-from ..plotting.kernels import has_fitted_kernel
+from ..plotting.kernels import feature_names_of, has_fitted_kernel
 from ..plotting.pipelines import innermost_classifier, require, transformed_rows
 from .bootstrap import expected_error_if_calibrated, headline_metrics
 from .curves import class_curve, headline_curve
@@ -82,7 +82,7 @@ def gather(
     metrics, values = headline_metrics(prob, codes, n_bootstrap, rng)
     examined = _examine(model, X, prob, codes, rng)
     if feature_names is None:
-        feature_names = getattr(classifier, "feature_names_in_", None)
+        feature_names = feature_names_of(classifier)
     relevance = _relevance(classifier, feature_names)
     shown = X if shown is None else shown
     return ReportNumbers(

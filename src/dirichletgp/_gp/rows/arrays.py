@@ -8,11 +8,12 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..core.arrays import AnyArray, Array
+from .categorical import FROM_DTYPE, asks_for_categories, categorical_columns
 from .columns import Columns
 from .door import FLOATS, is_frame, missing_in
 from .frames import Frame, has_numbers_only, is_missing
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
-from .learning import FROM_DTYPE, Wishes, are_ids, categorical_columns, learned_columns
+from .learning import Wishes, are_ids, learned_columns
 from .weights import sample_weights
 
 if TYPE_CHECKING:
@@ -116,9 +117,9 @@ def _has_kinds(given: "Given") -> bool:
     if is_frame(given.X) and not has_numbers_only(given.X):
         return True
     chosen = given.categorical
-    if isinstance(chosen, str):
-        return chosen != FROM_DTYPE
-    return chosen is not None and np.size(chosen) > 0
+    if isinstance(chosen, str) and chosen == FROM_DTYPE:
+        return False
+    return asks_for_categories(chosen)
 
 
 def _has_ids(X: Any, rows: AnyArray, names: list[str] | None) -> bool:

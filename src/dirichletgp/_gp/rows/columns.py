@@ -53,9 +53,9 @@ class Columns:
         """For each matrix column (D,) the column of X that it comes from."""
         return np.arange(self.n_in)
 
-    def matrix(self, X: Any, notify: Notify | None = None) -> Array:
+    def matrix(self, X: Any, notify: Notify | None = None, *, quiet: bool = False) -> Array:
         """Rows of X as a matrix (n, D)."""
-        return self._as_kinds().matrix(X, notify)
+        return self._as_kinds().matrix(X, notify, quiet=quiet)
 
     def described(self) -> list[tuple[str, str]]:
         """The name of each column of X, and what is done with it, in words."""
@@ -121,7 +121,7 @@ class MixedColumns(Columns):
         """For each matrix column (D,) the column of X that it comes from."""
         return np.repeat(np.arange(self.n_in), [len(kind.levels) for kind in self.kinds])
 
-    def matrix(self, X: Any, notify: Notify | None = None) -> Array:
+    def matrix(self, X: Any, notify: Notify | None = None, *, quiet: bool = False) -> Array:
         """Rows of X as a matrix (n, D).
 
         Parameters
@@ -132,17 +132,19 @@ class MixedColumns(Columns):
         notify : callable, default=None
             Told of categories and texts that are not known, which then count as missing. None:
             unknown categories are nothing to tell of, other unknown texts are refused.
+        quiet : bool, default=False
+            Whether columns that are not there are known not to be.
         """
         frame = Frame(X)
         parts = []
-        for kind, place in zip(self.kinds, self._places(frame), strict=True):
+        for kind, place in zip(self.kinds, self._places(frame, quiet), strict=True):
             if place is None:
                 parts.append(np.full((frame.shape[0], len(kind.levels)), np.nan))
             elif kind.levels:
                 parts.append(kind.matrix(cleaned(frame.values(place), self.blanks), notify))
         return np.concatenate(parts, axis=1)
 
-    def _places(self, frame: Frame) -> Sequence[int | None]:
+    def _places(self, frame: Frame, quiet: bool) -> Sequence[int | None]:
         """Where the columns stand in a frame; None for one that is not there."""
         if frame.names is None or self.names_in is None:
             self._check_number(frame)
@@ -157,7 +159,7 @@ class MixedColumns(Columns):
                 f"X has none of the columns that the model was fitted to, such as {absent[:5]}; "
                 f"it has {frame.names[:5]}."
             )
-        if absent:
+        if absent and not quiet:
             named = ", ".join(map(repr, absent[:5])) + " and more" * (len(absent) > 5)
             warn_caller(f"X has no column {named}; all values there count as missing.", UserWarning)
         return [place.get(name) for name in self.names_in]
@@ -165,8 +167,8 @@ class MixedColumns(Columns):
     def _check_number(self, frame: Frame) -> None:
         if frame.shape[1] != self.n_in:
             raise ValueError(
-                f"X has {frame.shape[1]} features, but DirichletGPClassifier is expecting "
-                f"{self.n_in} features as input."
+                f"X has {frame.shape[1]} features, but the model is expecting {self.n_in} features "
+                "as input."
             )
         if (frame.names is None) != (self.names_in is None):
             without = "X does not have valid feature names, but the model was fitted with them"

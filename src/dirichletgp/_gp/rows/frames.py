@@ -4,6 +4,7 @@ No library is imported here: a frame is recognised by the module of its type, an
 its own methods.
 """
 
+import sys
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -117,6 +118,15 @@ class Frame:
 
             return values_of(self.X.column(place))
         return of_array(self.X[:, place])
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Frames or arrays with the same columns, one below the other."""
+    library = library_of(parts[0]) if is_frame(parts[0]) else "numpy"
+    if library == "numpy":
+        return np.concatenate([np.asarray(part) for part in parts])
+    concat = sys.modules[library].concat
+    return concat(parts, ignore_index=True) if library == "pandas" else concat(parts)
 
 
 def names_of(X: Any) -> list[str] | None:

@@ -4,12 +4,14 @@ The class statistics are kept per class, so a span holds rows of a single class 
 symmetric product.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..core.arrays import AnyArray, Array, Booleans, Integers
@@ -24,8 +26,8 @@ from ..core.statistics import (
     Span,
     pull_back,
 )
-from .mixed import Scaling, fit_mixed_scaler
-from .scaling import scaling_function
+from .mixed import MixedScaler
+from .scaling import fit_scaler, scaling_function
 from .weights import class_factors
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 # of threads.
 _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
 _COMPARED_ROWS = 100_000
+
+Keys = NDArray[np.uint64]
 
 
 class Chunk(NamedTuple):
@@ -250,6 +254,13 @@ class InMemoryRows:
         return pull_back(self, by_row, kernel, points, workers)
 
 
+def fingerprints(rows: Array, codes: Integers) -> Keys:
+    """A number for each row and its class (n,), the same wherever the row stands."""
+    content = np.ascontiguousarray(np.column_stack([codes, rows + 0.0]))  # + 0.0: no minus zero
+    digests = [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in content]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
 @dataclass(frozen=True)
 class Encoder:
     """How raw rows become rows that the statistics can take.
@@ -290,12 +301,11 @@ class Encoder:
         unscaled = cls(classes, factors, None)
         codes = np.searchsorted(classes, sample.labels)
         weights = unscaled.whole_weights(codes, sample.weights)
-        levels = np.zeros(sample.X.shape[1], np.intp)
-        if columns is not None and not columns.is_plain:
-            levels = columns.levels
-        scaling = Scaling(estimator.scaler, levels, as_codes)
-        scaler = fit_mixed_scaler(scaling, sample.X, sample.labels, weights, rng)
-        return cls(classes, factors, scaler)
+        material = (sample.X, sample.labels, weights, rng)
+        if columns is None or columns.is_plain:
+            return cls(classes, factors, fit_scaler(estimator.scaler, *material))
+        scaler = MixedScaler(estimator.scaler, columns.levels, as_codes)
+        return cls(classes, factors, scaler.fit(*material))
 
     @property
     def categories(self) -> Integers | None:

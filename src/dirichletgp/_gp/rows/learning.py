@@ -7,7 +7,6 @@ Columns that carry nothing, such as ids, are left out, and `Columns.described` s
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from .frames import Days, Frame, Numbers, Strange, Values, Words
 from .kinds import Category, Date, Kind, Number, Unused, without_infinities
 from .texts import (
     COMMA,
+    DATE_PATTERNS,
     PLAIN,
     POINT,
     Texts,
@@ -27,7 +27,8 @@ from .texts import (
     whole_numbers,
 )
 
-FROM_DTYPE = "from_dtype"
+LEARNED_FROM = 200_000
+"""So many rows are enough to learn from, where not all are in memory."""
 
 # With more categories than this, those seen once are too rare to be known.
 _MANY_CATEGORIES = 100
@@ -51,11 +52,15 @@ class Wishes:
     Attributes
     ----------
     categories : ndarray of shape (n_in,) of bool, or None
-        Which columns are categories; None: as their types say.
+        Which columns are categories, and no others; None: as their types say.
+    named_categories : frozenset of str
+        Columns that are categories whatever their types say.
     numbers : frozenset of str
         Columns of texts that are numbers.
     dates : mapping from str to str
         Patterns of columns of dates.
+    patterns : tuple of str
+        Patterns of dates, to be tried first.
     decimal : {".", ","} or None
         The mark before fractions in texts; None: as they need it.
     unused : frozenset of str
@@ -70,8 +75,10 @@ class Wishes:
     """
 
     categories: Booleans | None = None
+    named_categories: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
     dates: Mapping[str, str] = field(default_factory=dict)
+    patterns: tuple[str, ...] = ()
     decimal: str | None = None
     unused: frozenset[str] = frozenset()
     blanks: tuple[str, ...] = ("",)
@@ -91,59 +98,6 @@ def learned_columns(frame: Frame, wishes: Wishes) -> MixedColumns:
         reasons = "; ".join(f"{kind.name}: {kind.treatment}" for kind in kinds[:3])
         raise ValueError(f"no column of X can be used: {reasons}.")
     return columns
-
-
-def categorical_columns(categorical: Any, names: list[str] | None, n_in: int) -> Booleans | None:
-    """Which columns (n_in,) the argument `categorical_features` means; None: as types say."""
-    if isinstance(categorical, str):
-        if categorical == FROM_DTYPE:
-            return None
-        raise _not_valid(categorical)
-    chosen = np.zeros(n_in, dtype=bool)
-    if categorical is None:
-        return chosen
-    given = np.asarray(categorical)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "biuOUT"):
-        raise _not_valid(categorical)
-    if given.dtype.kind == "b":
-        if len(given) != n_in:
-            raise ValueError(
-                f"categorical_features is a mask of {len(given)} columns, but X has {n_in}."
-            )
-        return given
-    for item in given.tolist():
-        chosen[_place(item, names, n_in)] = True
-    return chosen
-
-
-def _place(item: Any, names: list[str] | None, n_in: int) -> int:
-    """The position of a column that is named or numbered."""
-    if isinstance(item, str):
-        if names is None:
-            raise ValueError(
-                f"categorical_features names {item!r}, but X has no names of columns; "
-                "pass positions, or a frame."
-            )
-        if item not in names:
-            raise ValueError(
-                f"categorical_features names {item!r}, which is no column of X; "
-                f"its columns are {names[:20]}."
-            )
-        return names.index(item)
-    if not isinstance(item, int) or isinstance(item, bool):
-        raise _not_valid(item)
-    if not 0 <= item < n_in:
-        raise ValueError(
-            f"categorical_features holds position {item}, but X has {n_in} columns, from 0 on."
-        )
-    return item
-
-
-def _not_valid(value: Any) -> ValueError:
-    return ValueError(
-        f"categorical_features={value!r} is not valid; pass 'from_dtype', None, or names, "
-        "positions or a mask of columns."
-    )
 
 
 def are_ids(values: Array, name: str = "") -> bool:
@@ -170,6 +124,8 @@ class _Learner:
     @property
     def _is_category(self) -> bool | None:
         """Whether the column is a category; None: as its type says."""
+        if self.name in self.wishes.named_categories:
+            return True
         chosen = self.wishes.categories
         return None if chosen is None else bool(chosen[self.place])
 
@@ -207,7 +163,8 @@ class _Learner:
         if number is not None and (self._is_category is False or self._means_numbers(texts)):
             read = Number(self.name, False, *number).matrix(Words(texts), None)[:, 0]
             return self._number(read, bool(whole_numbers(texts)), *number)
-        date = date_reading(texts) if texts.distinct else None
+        patterns = (*self.wishes.patterns, *DATE_PATTERNS)
+        date = date_reading(texts, patterns) if texts.distinct else None
         if date is not None:
             days = Date(self.name, date.how, ["day"], False, date.mistakes)
             return self._date(date.how, days.matrix(Words(texts), None)[:, 0], date.mistakes)
@@ -225,6 +182,7 @@ class _Learner:
         """Numbers because somebody says so: all that cannot be read is missing."""
         style = COMMA if self.wishes.decimal == "," else POINT
         mistakes = [text for text in texts.distinct if np.isnan(as_number(text, style))]
+        self._check_some_right(texts, mistakes, "number")
         values = Number(self.name, False, style, mistakes).matrix(Words(texts), None)[:, 0]
         return self._number(values, False, style, mistakes)
 
@@ -232,8 +190,15 @@ class _Learner:
         """Dates because somebody says so: all that cannot be read is missing."""
         pattern = self.wishes.dates[self.name]
         mistakes = [text for text in texts.distinct if np.isnan(as_days(text, pattern))]
+        self._check_some_right(texts, mistakes, f"date like {pattern}")
         days = texts.mapped(lambda text: as_days(text, pattern))
         return self._date(pattern, days, mistakes)
+
+    def _check_some_right(self, texts: Texts, mistakes: list[str], what: str) -> None:
+        if texts.distinct and len(mistakes) == len(texts.distinct):
+            raise ValueError(
+                f"column {self.name!r} holds no {what}, but texts such as {mistakes[0]!r}"
+            )
 
     def _number(
         self, values: Array, whole: bool, style: str = PLAIN, mistakes: list[str] | None = None

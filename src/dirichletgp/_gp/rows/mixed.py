@@ -6,12 +6,12 @@ missing number becomes the median and is marked, and a category has a column of 
 each of its values that is not rare.
 """
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from ..core.arrays import AnyArray, Array, Booleans, Integers
+from ..core.arrays import Array, Booleans, Integers
 from ..core.kernels.product import MISSING
 from ..core.operations import NUMPY, Operations
 from .scaling import fit_scaler, scaled_on, scaling_function
@@ -94,8 +94,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         numbers = np.zeros(self.width_, dtype=np.intp)
         return np.concatenate([numbers, self.levels[~self._numbers]])
 
-    def scaled_names(self, names: list[str]) -> list[str]:
-        """What each scaled column is called, if it is one of these columns or a part of one."""
+    def feature_names(self, names: list[str]) -> list[str]:
+        """Names of the scaled columns, each that of the column (D,) it is or is a part of."""
         numbers = [name for name, number in zip(names, self._numbers, strict=True) if number]
         if self.as_codes:
             return numbers + [
@@ -169,28 +169,6 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         order = np.concatenate([np.flatnonzero(self._numbers), np.flatnonzero(~self._numbers)])
         rows[:, order] = np.where(lacks, np.nan, rows[:, order])
         return rows
-
-
-class Scaling(NamedTuple):
-    """The `scaler` argument, the categories of each column, and whether they stay codes."""
-
-    scaler: Any
-    levels: Integers
-    as_codes: bool
-
-
-def fit_mixed_scaler(
-    scaling: Scaling,
-    X: AnyArray,
-    y: Any,
-    sample_weight: Array | None,
-    rng: np.random.RandomState,
-) -> Any:
-    """A fitted transformer for rows with columns of any kind; a plain one where it will do."""
-    plain = not scaling.as_codes and not scaling.levels.any()
-    if plain and not np.isnan(X).any():
-        return fit_scaler(scaling.scaler, X, y, sample_weight, rng)
-    return MixedScaler(*scaling).fit(X, y, sample_weight, rng)
 
 
 def _as_numbers(condition: Any, like: Any, on: Operations) -> Any:

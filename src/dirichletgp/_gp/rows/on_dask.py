@@ -24,10 +24,13 @@ from ..core.statistics import (
     sum_of_gradients,
 )
 from .arrays import refuse_missing_labels
+from .categorical import asks_for_categories, categorical_columns
 from .chunks import put_together, summary_of
 from .columns import Columns
-from .door import missing_in
+from .door import is_frame, missing_in
+from .frames import Frame, has_numbers_only, stacked
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
+from .learning import LEARNED_FROM, Wishes, learned_columns
 from .weights import sample_weights
 
 if TYPE_CHECKING:
@@ -59,9 +62,6 @@ class DaskRows:
                 "with X on Dask, y and sample_weight must be Dask collections too, "
                 "with the same chunks."
             )
-        names = list(getattr(X, "columns", []))
-        texts = all(isinstance(name, str) for name in names)
-        self.columns = Columns(int(X.shape[1]), names if names and texts else None)
         columns = [_parts(X, "X"), _parts(y, "y")]
         if sample_weight is not None:
             columns.append(_parts(sample_weight, "sample_weight"))
@@ -72,15 +72,18 @@ class DaskRows:
             )
         from dask import delayed
 
+        self.columns = _columns_of(X, columns[0], given.categorical)
+        # A node of its own: sent to each worker once.
+        sent = delayed(self.columns, traverse=False)
         # pure: the same chunk has the same name, so what a worker has read is not read again.
         chunk = delayed(_chunk, pure=True)
-        self.chunks = [chunk(self.columns.names_in, *parts) for parts in zip(*columns, strict=True)]
+        self.chunks = [chunk(sent, *parts) for parts in zip(*columns, strict=True)]
 
     def summary(self, size: "SampleSize", seed: int) -> Summary:
         """Classes, and a sample of the rows: the only rows that leave the workers."""
         from dask import delayed
 
-        n_rows = size.rows_to_fetch(self.columns.n_in)
+        n_rows = size.rows_to_fetch(len(self.columns.levels))
         of_chunk = delayed(_summary_of_chunk, pure=True)
         parts = [of_chunk(chunk, n_rows, (seed, i)) for i, chunk in enumerate(self.chunks)]
         join = delayed(_summaries_together, pure=True)
@@ -166,9 +169,39 @@ def _parts(collection: Any, name: str) -> list[Any]:
     return list(collection.to_delayed().ravel())
 
 
-def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -> Chunk:
+def _columns_of(X: Any, parts: list[Any], categorical: Any) -> Columns:
+    """What the columns are: known from their types, or learned from rows of all partitions."""
+    meta = getattr(X, "_meta", None)
+    names = list(getattr(X, "columns", []))
+    texts = all(isinstance(name, str) for name in names)
+    names_in = names if names and texts else None
+    of_kinds = is_frame(meta) and not has_numbers_only(meta)
+    if not of_kinds and not asks_for_categories(categorical):
+        return Columns(int(X.shape[1]), names_in)
+    from dask import compute, delayed
+
+    some = delayed(_some_rows, pure=True)
+    n_each = -(-LEARNED_FROM // len(parts))
+    frame = Frame(stacked(compute(*[some(part, n_each) for part in parts])))
+    chosen = categorical_columns(categorical, names_in, frame.shape[1])
+    # Partitions whose categories differ are put together as objects, which are categories still.
+    declared = [] if meta is None else meta.select_dtypes("category").columns
+    known = frozenset(declared) if chosen is None else frozenset()
+    wishes = Wishes(categories=chosen, named_categories=known, drops=names_in is not None)
+    return learned_columns(frame, wishes)
+
+
+def _some_rows(part: Any, size: int) -> Any:
+    """Rows of a partition, spread over it."""
+    if len(part) <= size:
+        return part
+    places = np.linspace(0, len(part) - 1, size).astype(np.intp)
+    return part.iloc[places] if hasattr(part, "iloc") else part[places]
+
+
+def _chunk(columns: Columns, X: Any, y: Any, sample_weight: Any = None) -> Chunk:
     """A partition as checked rows of positive weight."""
-    rows = np.asarray(X)
+    rows = np.asarray(X) if columns.is_plain else columns.matrix(X)
     rows = rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
     refuse_missing_labels(y)
     labels = np.asarray(y).reshape(-1)
@@ -181,7 +214,7 @@ def _chunk(names: list[str] | None, X: Any, y: Any, sample_weight: Any = None) -
     if sample_weight is not None:
         weights = sample_weights(np.asarray(sample_weight), len(rows), part=True)
     chunk = Chunk(rows, labels, weights).of_positive_weight()
-    missing_in(chunk.X, names)  # refuses infinities
+    missing_in(chunk.X, columns.names_in if columns.is_plain else columns.names)
     return chunk
 
 

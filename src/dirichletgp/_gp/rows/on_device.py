@@ -23,6 +23,7 @@ from ..core.statistics import (
     RowDerivatives,
     sum_of_gradients,
 )
+from .categorical import refuse_categories
 from .chunks import chunks, summary_of
 from .columns import Columns
 from .device import Device, Tensor, checked_device
@@ -43,6 +44,7 @@ class TensorRows:
             raise ValueError(
                 "checkpoint is for rows read from files or host arrays; leave it out with tensors."
             )
+        refuse_categories(given.categorical, "tensors")
         self.device = checked_device(given.X)
         self.X = given.X
         self.columns = Columns(int(self.X.shape[1]))

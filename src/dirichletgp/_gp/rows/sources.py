@@ -9,11 +9,13 @@ from sklearn.utils.validation import column_or_1d
 
 from ..core.arrays import AnyArray
 from .arrays import checked_rows, refuse_missing_labels
+from .categorical import FROM_DTYPE, asks_for_categories, categorical_columns, refuse_categories
 from .chunks import ChunkedSource, chunk_rows
 from .columns import Columns
-from .door import FLOATS
-from .frames import names_of
+from .door import FLOATS, is_frame
+from .frames import Frame, has_numbers_only, names_of, stacked
 from .in_memory import Chunk
+from .learning import LEARNED_FROM, Wishes, learned_columns
 from .weights import sample_weights
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class ArrayReader:
 class BlockReader:
     """Rows of an iterable of (X, y) or (X, y, sample_weight) blocks that starts anew every time."""
 
-    def __init__(self, iterable: Iterable[Any]):
+    def __init__(self, iterable: Iterable[Any], categorical: Any = FROM_DTYPE):
         if iter(iterable) is iterable:
             raise TypeError(
                 f"X is a {type(iterable).__name__}, which can be read once only; rows are read "
@@ -68,6 +70,21 @@ class BlockReader:
                 "X has no blocks; pass an iterable of (X, y) blocks with at least one row."
             )
         self.columns = Columns(np.shape(first[0])[1], names_of(first[0]))
+        of_kinds = is_frame(first[0]) and not has_numbers_only(first[0])
+        if of_kinds or asks_for_categories(categorical):
+            self.columns = self._learned_columns(categorical)
+
+    def _learned_columns(self, categorical: Any) -> Columns:
+        """What the columns of the first blocks are."""
+        parts, n = [], 0
+        for block in self.iterable:
+            parts.append(block[0])
+            n += len(block[0])
+            if n >= LEARNED_FROM:
+                break
+        frame = Frame(stacked(parts))
+        chosen = categorical_columns(categorical, frame.names, frame.shape[1])
+        return learned_columns(frame, Wishes(categories=chosen, drops=frame.names is not None))
 
     def blocks(self) -> Iterator[Chunk]:
         """The blocks."""
@@ -77,8 +94,7 @@ class BlockReader:
                     f"block {i} is a {type(block).__name__}; "
                     "pass tuples (X, y) or (X, y, sample_weight)."
                 )
-            name = f"X of block {i}"
-            X = check_array(block[0], dtype=FLOATS, ensure_all_finite=False, input_name=name)
+            X = self._matrix(block[0], f"X of block {i}")
             refuse_missing_labels(block[1])
             labels = column_or_1d(block[1])
             if len(labels) != len(X):
@@ -89,15 +105,22 @@ class BlockReader:
             weights = block[2] if len(block) == 3 else None
             yield Chunk(X, labels, sample_weights(weights, len(X), part=True))
 
+    def _matrix(self, X: Any, name: str) -> AnyArray:
+        if not self.columns.is_plain:
+            return self.columns.matrix(X)
+        rows: AnyArray = check_array(X, dtype=FLOATS, ensure_all_finite=False, input_name=name)
+        return rows
+
 
 def memory_map_rows(given: "Given") -> ChunkedSource:
     """Rows of a memory map, of which a chunk at a time is read."""
+    refuse_categories(given.categorical, "memory maps")
     return ChunkedSource(ArrayReader(given.X, given.y, given.sample_weight))
 
 
 def block_rows(given: "Given") -> ChunkedSource:
     """Rows of an iterable of blocks."""
-    return ChunkedSource(BlockReader(given.X))
+    return ChunkedSource(BlockReader(given.X, given.categorical))
 
 
 def array_rows_in_pieces(given: "Given") -> ChunkedSource:

@@ -16,7 +16,10 @@ from ..core.arrays import AnyArray, Array, Integers
 MISSING = frozenset(
     {"", "?", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "#N/A"}
 )
-"""What stands for nothing in a table of texts."""
+"""What stands for nothing among numbers and dates."""
+
+BLANKS = tuple(sorted(MISSING - {"none"}))
+"""What stands for nothing in a table of texts; among categories, "none" is one."""
 
 _DAY = 86_400.0
 _DATES = (
@@ -176,19 +179,21 @@ def _best_reading(
     texts: Texts, ways: Iterable[str], read: Callable[[str, str], float]
 ) -> Reading | None:
     """The way that reads all texts, or else all but the fewest, if these can be mistakes."""
-    best: Reading | None = None
-    for way in ways:
-        limit = _most_mistakes(texts) if best is None else len(best.mistakes) - 1
-        mistakes = _unread(texts.distinct, way, read, limit)
+    absent = [text for text in texts.distinct if text in MISSING]
+    distinct = [text for text in texts.distinct if text not in MISSING]
+    best: list[str] | None = None
+    how = ""
+    for way in ways if distinct else ():
+        limit = _most_mistakes(len(distinct)) if best is None else len(best) - 1
+        mistakes = _unread(distinct, way, read, limit)
         if len(mistakes) <= limit and _are_rare(mistakes, texts):
-            best = Reading(way, mistakes)
-        if best is not None and not best.mistakes:
+            best, how = mistakes, way
+        if best == []:
             break
-    return best
+    return None if best is None else Reading(how, absent + best)
 
 
-def _most_mistakes(texts: Texts) -> int:
-    n = len(texts.distinct)
+def _most_mistakes(n: int) -> int:
     return max(1, int(_SHARE_OF_MISTAKES * n)) if n > _FEWEST_RIGHT else 0
 
 

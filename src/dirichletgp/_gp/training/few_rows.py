@@ -20,8 +20,8 @@ from ..core.kernels import Kernel
 from ..core.parallel import Workers
 from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
-from ..rows.in_memory import InMemoryRows
-from .fitted import LeftOut, Model, fingerprints
+from ..rows.in_memory import InMemoryRows, fingerprints
+from .fitted import LeftOut, Model
 from .inducing_points import PointPlacer
 from .kernel_search import KernelTraining, Objective, State, basis_of, searched
 from .label_search import LabelSearch, rows_that_score

@@ -1,12 +1,10 @@
 """What a fit leaves behind: one frozen value, M-sized, with no rows inside but a stream's first."""
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
@@ -16,10 +14,8 @@ from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
 from ..core.statistics import ClassStatistics
 from ..rows.columns import Columns
-from ..rows.in_memory import Encoder, InMemoryRows
+from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
-
-Keys = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -67,13 +63,6 @@ class LeftOut:
         return np.where(kept, self.mean[place], mean), np.where(
             kept, self.variance[place], variance
         )
-
-
-def fingerprints(rows: Array, codes: Integers) -> Keys:
-    """A number for each scaled row and its class (n,), the same wherever the row stands."""
-    content = np.ascontiguousarray(np.column_stack([codes, rows + 0.0]))  # + 0.0: no minus zero
-    digests = [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in content]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ A handful of rows cannot judge: then it is the plainest family, one lengthscale 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.regressions import LabelTransform
 from ..rows.columns import Columns
-from ..rows.in_memory import Chunk, Encoder, InMemoryRows
-from .fitted import fingerprints
+from ..rows.in_memory import Chunk, Encoder, InMemoryRows, fingerprints
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
 from .label_search import ALPHAS, LabelSearch, ScoringRows
@@ -71,32 +70,42 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
     if estimator.kernel != AUTO:
         return [family_of(estimator, (AUTO,))]
     rbf = Family(KERNELS["rbf"], ard)
+    n_columns = columns.n_in if columns.is_plain else len(columns.levels)
+    has_categories = not columns.is_plain and bool(columns.levels.any())
     own_start = estimator.lengthscale is not None or estimator.max_iter == 0
-    if own_start and not columns.levels.any():
+    if own_start and not has_categories:
         # What was given is a lengthscale, and nothing is to be learned that could be compared.
         return [rbf]
     found = [rbf, Family(KERNELS["rbf"], False)] if ard else [rbf]
-    if len(columns.levels) <= _MOST_COLUMNS:
+    if n_columns <= _MOST_COLUMNS:
         found.insert(0, Family(KERNELS["product"], ard))
     return found
 
 
+class Choice(NamedTuple):
+    """A family, and the kernel of it that was learned to judge it, a good one to begin with."""
+
+    family: Family
+    kernel: Kernel | None = None
+
+
 def choose_family(
     among: Sequence[Family], material: Material, estimator: Any, resources: Resources
-) -> Family:
+) -> Choice:
     """The family with the smallest loss of rows left out; of a handful of rows the plainest."""
     if len(among) == 1:
-        return among[0]
+        return Choice(among[0])
     with resources.progress.stage(Stage.CHOICE):
         few = _merged(material)
         if len(few.sample.X) < _FEWEST_ROWS:
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
-            return among[-1]
-        losses = [_Trial(family, few, estimator, resources).loss() for family in among]
+            return Choice(among[-1])
+        trials = [_Trial(family, few, estimator, resources) for family in among]
+        losses = [trial.loss() for trial in trials]
         best = int(np.argmin(losses))
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
         resources.progress.note(f"{among[best]} ({'; '.join(said)})")
-    return among[best]
+    return Choice(among[best], trials[best].kernel)
 
 
 def _merged(material: Material) -> Material:
@@ -111,7 +120,8 @@ def _merged(material: Material) -> Material:
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
-    distinct = sample.part(first)._replace(weights=weights)
+    own = None if np.all(weights == 1.0) else weights
+    distinct = sample.part(first)._replace(weights=own)
     of_rows = fingerprints(distinct.X, np.zeros(len(first), dtype=np.intp))
     return replace(material, sample=distinct.part(np.argsort(of_rows, kind="stable")))
 
@@ -126,6 +136,7 @@ class _Trial:
         encoder = material.encoder(family, estimator, np.random.RandomState(0))
         rows = encoder.rows(material.sample)
         self.rows = rows.take(np.arange(len(rows)))
+        self.kernel: Kernel | None = None
         self.noisy = LabelTransform.dirichlet(_NOISY)
         self.typical = family.kernel.starting(
             self.rows.X,
@@ -167,6 +178,8 @@ class _Trial:
         rows = self.rows
         others = np.setdiff1d(np.arange(len(rows)), judges)
         kernel, points, jitter = self._learned(rows.take(others))
+        # Kernels of folds are as many as folds, and none of them is from all rows.
+        self.kernel = kernel if len(rows) > _FEW_ROWS else None
         basis, _ = basis_of(State(kernel, points, jitter=jitter))
         statistics = rows.class_statistics(basis, self.workers)
         own = np.ones(len(judges)) if rows.weights is None else rows.weights[judges]

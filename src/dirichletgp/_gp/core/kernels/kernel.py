@@ -131,17 +131,17 @@ class Kernel(ABC):
         more than two of the dimensions rows, points and features.
         """
 
+    @abstractmethod
     def at(self, points: Array) -> KernelAt:
         """The kernel at given points, for passes over many rows."""
-        return _PlainKernelAt(self, points)
 
+    @abstractmethod
     def of_points(self, points: Array) -> "Kernel":
         """The kernel that compares points with each other."""
-        return self
 
+    @abstractmethod
     def snapped(self, points: Array) -> Array:
         """Points where the kernel is fastest, close to those given; each once."""
-        return points
 
     @property
     @abstractmethod
@@ -185,9 +185,9 @@ class Kernel(ABC):
         """The inverse of `to_metric`."""
 
     @property
+    @abstractmethod
     def has_inverse_metric(self) -> bool:
         """Whether there is a row for every point of the metric."""
-        return True
 
     @abstractmethod
     def relevance(self, points: Array) -> Array:
@@ -215,34 +215,3 @@ class Kernel(ABC):
         if mine != theirs or my_arrays.keys() != their_arrays.keys():
             return False
         return all(np.array_equal(my_arrays[name], their_arrays[name]) for name in my_arrays)
-
-
-class _PlainKernelAt(KernelAt):
-    """Of a kernel that has nothing to prepare."""
-
-    def __init__(self, kernel: Kernel, points: Array):
-        self._kernel = kernel
-        self._points = points
-
-    def values(self, rows: Array) -> Array:
-        """Kernel matrix (n, M)."""
-        values: Array = self._kernel.values(rows, self._points)
-        return values
-
-    def no_derivatives(self) -> Array:
-        """Room for parameters, log variance and points in one vector."""
-        return np.zeros(len(self._kernel.parameters) + 1 + self._points.size)
-
-    def add_derivatives(self, rows: Array, values: Array, derivative: Array, total: Array) -> None:
-        """Add the gradient of a block."""
-        found = self._kernel.pull_back(rows, self._points, values, derivative)
-        n = len(found.parameters)
-        total[:n] += found.parameters
-        total[n] += found.log_variance
-        total[n + 1 :] += found.points.ravel()
-
-    def gradient(self, total: Array) -> KernelGradient:
-        """The three parts of the vector."""
-        n = len(self._kernel.parameters)
-        points = total[n + 1 :].reshape(self._points.shape)
-        return KernelGradient(total[:n], float(total[n]), points)

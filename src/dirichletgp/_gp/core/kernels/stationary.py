@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, Integers
 from ..operations import NUMPY, Operations
-from .kernel import Kernel, KernelBelief, KernelGradient
+from .kernel import Kernel, KernelAt, KernelBelief, KernelGradient
 
 # What is believed of logarithms before rows are seen, as standard deviations: of lengthscales about
 # their mean, of that mean about the typical one, and of the variance. Found on small tables.
@@ -71,6 +71,18 @@ class Stationary(Kernel):
         if not ard:
             lengthscale = np.full(lengthscale.shape, np.exp(np.log(lengthscale).mean()))
         return cls(lengthscale, earlier.variance, ard)
+
+    def at(self, points: Array) -> "StationaryAt":
+        """The kernel at given points: there is nothing to prepare."""
+        return StationaryAt(self, points)
+
+    def of_points(self, points: Array) -> Self:
+        """Points are rows like others."""
+        return self
+
+    def snapped(self, points: Array) -> Array:
+        """One point is as good as another."""
+        return points
 
     def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
         """Kernel matrix of shape (n, M)."""
@@ -196,6 +208,11 @@ class Stationary(Kernel):
         """Rows in units of the features."""
         return rows * self.lengthscale
 
+    @property
+    def has_inverse_metric(self) -> bool:
+        """All columns are numbers."""
+        return True
+
     def relevance(self, points: Array) -> Array:
         """One minus the mean correlation of points that differ in one feature alone, (D,)."""
         found = np.empty(points.shape[1])
@@ -227,3 +244,34 @@ class Stationary(Kernel):
             raise ValueError("unexpected parameters of the kernel")
         # Files of earlier versions leave it to the estimator.
         return cls(lengthscale, float(variance), bool(content.get("ard", ard)))
+
+
+class StationaryAt(KernelAt):
+    """A stationary kernel at given points: sums of gradients are vectors."""
+
+    def __init__(self, kernel: Stationary, points: Array):
+        self._kernel = kernel
+        self._points = points
+
+    def values(self, rows: Array) -> Array:
+        """Kernel matrix (n, M)."""
+        values: Array = self._kernel.values(rows, self._points)
+        return values
+
+    def no_derivatives(self) -> Array:
+        """Room for parameters, log variance and points in one vector."""
+        return np.zeros(len(self._kernel.parameters) + 1 + self._points.size)
+
+    def add_derivatives(self, rows: Array, values: Array, derivative: Array, total: Array) -> None:
+        """Add the gradient of a block."""
+        found = self._kernel.pull_back(rows, self._points, values, derivative)
+        n = len(found.parameters)
+        total[:n] += found.parameters
+        total[n] += found.log_variance
+        total[n + 1 :] += found.points.ravel()
+
+    def gradient(self, total: Array) -> KernelGradient:
+        """The three parts of the vector."""
+        n = len(self._kernel.parameters)
+        points = total[n + 1 :].reshape(self._points.shape)
+        return KernelGradient(total[:n], float(total[n]), points)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..texts import MISSING
 from .errors import TableError, is_utf8, not_text
 from .table import ScannedTable, Table, in_one_line
 
@@ -15,6 +16,8 @@ _FIRST_PIECE = 1 << 16
 _BLOCK_BYTES = 1 << 20
 _LARGEST_HEADER = 4_000_000
 _FEWEST_ROWS = 64
+# What else writers of numbers write where there is none.
+_NULLS = frozenset({"-NaN", "-nan", "#NA", "1.#QNAN", "-1.#QNAN", "1.#IND", "-1.#IND", "<NA>"})
 # What else a file may hold that is called CSV: what it is, and the option that reads it.
 _NOT_CSV = {
     b"PAR1": ("Parquet", "--format parquet"),
@@ -158,13 +161,32 @@ class CsvTable(ScannedTable):
     """
 
     def __init__(self, paths: list[str], options: CsvOptions, schema: Any = None):
+        from pyarrow import csv
         from pyarrow import dataset as arrow
 
         self._paths = paths
         self._options = options
-        format = arrow.CsvFileFormat(parse_options=options.parsing, read_options=options.reading)
+        # Texts stay texts; among numbers and dates these words mean that a value is missing.
+        absent = csv.ConvertOptions(null_values=sorted(MISSING | _NULLS), strings_can_be_null=False)
+        format = arrow.CsvFileFormat(
+            parse_options=options.parsing,
+            read_options=options.reading,
+            convert_options=absent,
+        )
         with in_one_line(paths[0]):
             super().__init__(paths[0], arrow.dataset(paths, schema=schema, format=format))
+
+    is_csv = True
+
+    def as_texts(self, features: list[str], numbers: frozenset[str]) -> Table:
+        """The same table; features are texts, but for some that are numbers."""
+        import pyarrow as pa
+
+        fields = []
+        for field in self.schema:
+            kind = pa.float64() if field.name in numbers else pa.string()
+            fields.append(field.with_type(kind) if field.name in features else field)
+        return CsvTable(self._paths, self._options, pa.schema(fields))
 
     def as_numbers(self, features: list[str], label: str) -> Table:
         """The same table; integers in the first rows need not be integers in the last."""

@@ -25,6 +25,10 @@ class TableError(ValueError):
         self.option = option
 
 
+class NotNumbersError(TableError):
+    """A column that began with numbers goes on with texts."""
+
+
 def not_text(name: str, encoding: str) -> TableError:
     """The error of a file that is not in the encoding that was said."""
     known = "UTF-8" if is_utf8(encoding) else encoding

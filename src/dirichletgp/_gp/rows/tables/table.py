@@ -1,9 +1,8 @@
 """Tables a batch of rows at a time, and their rows as training asks for them.
 
-All that `fit("rows.parquet", y=...)` reads with: the files that are meant, the table they are, its
-rows. The command line reads with the same classes (`reading.py`), and differs in one thing: `fit`
-wants numbers, so CSV is parsed as it is read; commands read CSV as text and decide what a column
-holds from all of its values, when they learn a recipe.
+All that `fit("rows.parquet", y=...)` reads with where all columns are numbers: the files that are
+meant, the table they are, its rows. Columns of other kinds are for `mixed_rows.py`. The command
+line reads with the same classes (`reading.py`).
 """
 
 import glob
@@ -17,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...core.arrays import AnyArray
+from ...core.arrays import AnyArray, Array
 from ..chunks import ChunkedSource
 from ..columns import Columns
 from ..in_memory import Chunk
 from ..weights import sample_weights
-from .errors import TableError, not_text
+from .errors import NotNumbersError, TableError, not_text
 
 if TYPE_CHECKING:
-    from ..door import Given
+    from ..door import Given, RowSource
 
 CSV, PARQUET, ARROW = "csv", "parquet", "arrow"
 FORMAT_OF_SUFFIX = {
@@ -48,13 +47,20 @@ _FEWEST_ROWS, _MOST_ROWS = 1_024, 32_768
 _SOURCE = re.compile(r".* input source '(?P<name>.*?)': (Invalid: )?")
 
 
-def table_rows(given: "Given") -> ChunkedSource:
+def table_rows(given: "Given") -> "RowSource":
     """Rows of the table that `fit` was given, as training asks for them."""
     try:
         table = table_of(given.X)
     except TableError as error:
         raise ValueError(f"X: {error}") from error
-    return ChunkedSource(TableReader(table, given.y, given.sample_weight, given.columns))
+    reader = TableReader(table, given.y, given.sample_weight, given.columns)
+    asked = given.categorical
+    by_type = asked is None or (isinstance(asked, str) and asked == "from_dtype")
+    if by_type and reader.are_numbers and not table.is_csv:
+        return ChunkedSource(reader)
+    from .mixed_rows import mixed_table_rows
+
+    return mixed_table_rows(reader, asked)
 
 
 def table_of(where: Any) -> "Table":
@@ -196,6 +202,8 @@ class Table:
     schema : pyarrow.Schema
     """
 
+    is_csv = False
+
     def __init__(self, name: str, schema: Any):
         self.name = name
         self.schema = schema
@@ -214,6 +222,10 @@ class Table:
 
     def as_numbers(self, features: list[str], label: str) -> "Table":
         """The same table; where types were guessed from the first rows, features are floats."""
+        return self
+
+    def as_texts(self, features: list[str], numbers: frozenset[str]) -> "Table":
+        """The same table; where types were guessed, features are texts but for some numbers."""
         return self
 
     def _read(self, columns: list[str]) -> Iterator[Any]:
@@ -276,6 +288,8 @@ def _in_our_words(name: str, line: str) -> TableError:
         line = line[within.end() :]
     if "UTF8" in line:
         return not_text(name, "utf-8")
+    if "CSV conversion error" in line:
+        return NotNumbersError(f"{name} cannot be read: {line}")
     return TableError(f"{name} cannot be read: {line}")
 
 
@@ -294,17 +308,25 @@ class TableReader:
 
     Attributes
     ----------
+    table : Table
+    label : str
+    weight : str or None
     columns : Columns
+        Numbers all of them.
+    are_numbers : bool
+        Whether the types of the columns say so.
     """
 
     def __init__(self, table: Table, label: Any, weight: Any = None, columns: Any = None):
+        self.table = table
         self.label = _column("y", label, table.columns, "the label column")
         self.weight = None
         if weight is not None:
             self.weight = _column("sample_weight", weight, table.columns, "the column of weights")
-        self._names = self._features(columns, table.schema)
-        self.columns = Columns(len(self._names), self._names)
-        self._table = table.as_numbers(self._names, self.label)
+        self.names = self._features(columns, table.schema)
+        self.columns = Columns(len(self.names), self.names)
+        self.are_numbers = all(_is_number(table.schema.field(name).type) for name in self.names)
+        self._as_numbers = table.as_numbers(self.names, self.label)
 
     def _features(self, columns: Any, schema: Any) -> list[str]:
         others = {self.label, self.weight}
@@ -317,12 +339,6 @@ class TableReader:
                 f"columns={names} holds the labels {self.label!r} or the weights; "
                 "name features only."
             )
-        wrong = [name for name in names if not _is_number(schema.field(name).type)]
-        if wrong:
-            raise ValueError(
-                f"columns {wrong[:5]} are not numbers ({schema.field(wrong[0]).type}); "
-                "encode them, or name the columns to use in columns."
-            )
         if not names:
             raise ValueError(
                 "there are no columns besides labels and weights; the model needs features."
@@ -331,27 +347,51 @@ class TableReader:
 
     def blocks(self) -> Iterator[Chunk]:
         """All rows from the first on, a batch at a time, checked."""
-        wanted = [*self._names, self.label]
+        return self.chunks_of(self._as_numbers, self._matrix)
+
+    def chunks_of(self, table: Table, matrix: Callable[[Any], AnyArray]) -> Iterator[Chunk]:
+        """All rows of the table in one of its forms; `matrix` makes rows (m, D) of a batch."""
+        wanted = [*self.names, self.label]
         if self.weight is not None:
             wanted.append(self.weight)
         try:
-            for batch in self._table.batches(wanted):
-                yield self._chunk(batch)
+            for batch in table.batches(wanted):
+                labels = self._labels(batch.column(self.label))
+                yield Chunk(matrix(batch.select(self.names)), labels, self._weights(batch))
+        except NotNumbersError:
+            raise
         except TableError as error:
             raise ValueError(f"X: {error}") from error
 
-    def _chunk(self, batch: Any) -> Chunk:
-        columns = {name: _without_nulls(name, batch.column(name)) for name in batch.schema.names}
-        names = self._names
-        single = all(str(columns[name].type) == "float" for name in names)
-        X = np.empty((batch.num_rows, len(names)), np.float32 if single else np.float64)
-        for j, name in enumerate(names):
-            X[:, j] = columns[name].to_numpy(zero_copy_only=False)
-        weights = None
-        if self.weight is not None:
-            given = columns[self.weight].to_numpy(zero_copy_only=False)
-            weights = sample_weights(given, len(X), part=True)
-        return Chunk(X, _labels(columns[self.label]), weights)
+    def _matrix(self, batch: Any) -> AnyArray:
+        columns = [batch.column(j) for j in range(len(self.names))]
+        single = all(str(column.type) == "float" for column in columns)
+        X = np.empty((batch.num_rows, len(columns)), np.float32 if single else np.float64)
+        for j, column in enumerate(columns):
+            whole = column.cast(X.dtype.name) if column.null_count else column
+            X[:, j] = whole.to_numpy(zero_copy_only=False)
+        return X
+
+    def _weights(self, batch: Any) -> Array | None:
+        if self.weight is None:
+            return None
+        given = batch.column(self.weight)
+        if given.null_count:
+            raise ValueError(
+                f"sample_weight={self.weight!r}: the column holds missing values; "
+                "fill them or drop those rows first."
+            )
+        values = given.to_numpy(zero_copy_only=False)
+        return sample_weights(values, batch.num_rows, part=True)
+
+    def _labels(self, column: Any) -> AnyArray:
+        if _unlabelled(column):
+            found = [_unlabelled(b.column(0)) for b in self.table.batches([self.label])]
+            raise ValueError(
+                f"y={self.label!r}: {sum(found):,} rows have no label; drop them from the table "
+                "first."
+            )
+        return _labels(column)
 
 
 def _column(argument: str, name: Any, columns: list[str], what: str) -> str:
@@ -378,12 +418,16 @@ def _is_number(kind: Any) -> bool:
     )
 
 
-def _without_nulls(name: str, column: Any) -> Any:
-    if column.null_count:
-        raise ValueError(
-            f"column {name!r} holds missing values; fill them or drop those rows first."
-        )
-    return column
+def _unlabelled(column: Any) -> int:
+    """How many rows have no label: an empty text is none."""
+    from pyarrow import compute, types
+
+    empty = 0
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        empty = compute.sum(compute.equal(column, "")).as_py() or 0
+    elif types.is_floating(column.type):
+        empty = compute.sum(compute.is_nan(column)).as_py() or 0
+    return int(column.null_count) + empty
 
 
 def _labels(column: Any) -> AnyArray:

@@ -1,26 +1,21 @@
-"""Kinds of columns, and how each becomes features."""
+"""Recipes of model files that earlier versions of the command line wrote.
 
-from collections.abc import Callable
+There a table became features before it came to the classifier: categories as indicators, missing
+values as medians with a mark. Such files are read and used as they were meant; new ones keep
+`Columns` instead.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
+from ..kinds import PARTS, Notify
 from ..texts import as_days, as_number
+from .errors import TableError
 from .values import days_of, numbers_of, texts_of, unread
-
-# Told of values that cannot be used as they are: the column, and a sentence.
-Notify = Callable[[str, str], None]
-
-_YEAR = 365.2425
-_PARTS: dict[str, Callable[[Array], Array]] = {
-    "day": lambda days: days,
-    "season": lambda days: np.cos(2 * np.pi * (days % _YEAR) / _YEAR),
-    "season2": lambda days: np.sin(2 * np.pi * (days % _YEAR) / _YEAR),
-    "weekday": lambda days: (np.floor(days) + 3) % 7,
-    "hour": lambda days: 24 * (days % 1),
-}
 
 
 @dataclass(frozen=True)
@@ -135,7 +130,7 @@ class Date:
         _tell_of("dates like those the model knows", self.name, strange, notify)
         filled = _filled(days_of(array, self.pattern), self.median, self.missing)
         days, marks = filled[:, 0], filled[:, 1:]
-        parts = [_PARTS[part](days) for part in self.parts]
+        parts = [PARTS[part](days) for part in self.parts]
         return np.column_stack([*parts, marks])
 
 
@@ -159,7 +154,57 @@ class Unused:
 
 Column = Number | Category | Date | Unused
 # What a recipe calls them in its JSON.
-KINDS: dict[str, Any] = {"number": Number, "category": Category, "date": Date, "unused": Unused}
+_KINDS: dict[str, Any] = {"number": Number, "category": Category, "date": Date, "unused": Unused}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a table becomes features.
+
+    Attributes
+    ----------
+    target : str
+        The column that is predicted.
+    columns : list of Column
+    """
+
+    target: str
+    columns: list[Column]
+
+    @property
+    def features(self) -> list[str]:
+        """Names of all features."""
+        return [feature for column in self.columns for feature in column.features]
+
+    @property
+    def needed(self) -> list[str]:
+        """Columns that a table must have."""
+        return [column.name for column in self.columns if column.features]
+
+    def check(self, columns: list[str], name: str) -> None:
+        """`TableError` if a table with these columns cannot be used."""
+        absent = [column for column in self.needed if column not in columns]
+        if absent:
+            more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+            raise TableError(f"{name} has no column {absent[0]!r}{more}, which the model needs")
+
+    def rows(self, table: Any, notify: Notify) -> Array:
+        """Features (n, D) of a table or batch."""
+        parts = [
+            column.values(table.column(column.name), notify)
+            for column in self.columns
+            if column.features
+        ]
+        return np.concatenate(parts, axis=1)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Recipe":
+        """The recipe that a model file describes."""
+        columns = []
+        for described in content["columns"]:
+            fields = {name: value for name, value in described.items() if name != "kind"}
+            columns.append(_KINDS[described["kind"]](**fields))
+        return cls(str(content["target"]), columns)
 
 
 def _tell_of(what: str, name: str, strange: list[str], notify: Notify) -> None:

@@ -1,0 +1,71 @@
+"""The rows of a table that have a label, and their labels as texts."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._gp.core.arrays import AnyArray, Integers
+from .._gp.rows.tables.errors import TableError
+from .._gp.rows.tables.values import texts_of
+from .._gp.rows.texts import Texts
+from .console import say
+
+
+class LabelledTable(NamedTuple):
+    """Rows with labels.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+    texts : Texts
+        The labels.
+    numbers : ndarray of shape (n,)
+        Which rows of the file they are, counted from one.
+    """
+
+    table: Any
+    texts: Texts
+    numbers: Integers
+
+    @property
+    def labels(self) -> AnyArray:
+        """The label of every row, as a text."""
+        return self.texts.per_row()
+
+
+def labelled(table: Any, target: str, name: str, drop_unlabelled: bool) -> LabelledTable:
+    """The rows of a table that have a label; `TableError` if others may not be left out.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    target : str
+        The column of labels.
+    name : str
+        What the table is called in errors.
+    drop_unlabelled : bool
+        Whether rows without a label are left out.
+    """
+    if target not in table.column_names:
+        columns = listed(table.column_names)
+        raise TableError(f"{name} has no column {target!r}, the target; its columns: {columns}")
+    texts = texts_of(table.column(target))
+    kept = np.flatnonzero(texts.codes >= 0)
+    n_missing = table.num_rows - len(kept)
+    if not n_missing:
+        return LabelledTable(table, texts, kept + 1)
+    if not drop_unlabelled or not len(kept):
+        first = int(np.flatnonzero(texts.codes < 0)[0]) + 1
+        raise TableError(
+            f"{name}: the target {target!r} is missing in {n_missing:,} rows, "
+            f"the first is row {first}",
+            "--drop-unlabelled to leave them out" if len(kept) else None,
+        )
+    say(f"note: {n_missing:,} rows of {name} have no label and are left out")
+    return LabelledTable(table.take(kept), Texts(texts.distinct, texts.codes[kept]), kept + 1)
+
+
+def listed(names: list[str]) -> str:
+    """The first names, for a message."""
+    shown = ", ".join(names[:8])
+    return f"{shown}, ..." if len(names) > 8 else shown

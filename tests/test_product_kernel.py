@@ -292,16 +292,17 @@ def test_two_unseen_categories_are_the_same_and_not_a_missing_one(fitted, data):
 
 def test_a_number_that_is_missing_at_prediction_only_is_an_average_one(data):
     frame, y = data
-    classifier = quick(scaler=None).fit(frame[["width"]], y)
-    rows = np.array([[np.nan]])
+    known = frame[["width", "colour"]]
+    classifier = quick(scaler=None).fit(known, y)
+    row = pd.DataFrame({"width": [np.nan], "colour": ["red"]})
     kernel, points = classifier.fitted_kernel()
-    scaled = classifier.scaler_.transform(rows)
+    scaled = classifier.scaler_.transform(np.array([[np.nan, 2.0]]))
     np.testing.assert_allclose(
         kernel.values(scaled, points), referee.product_matrix(kernel, scaled, points), rtol=1e-10
     )
-    (found,) = classifier.predict_proba(pd.DataFrame(rows, columns=["width"]))
-    lowest, highest = np.sort(classifier.predict_proba(frame[["width"]])[:, 1])[[0, -1]]
-    assert lowest < found[1] < highest
+    (found,) = classifier.predict_proba(row)
+    reds = classifier.predict_proba(known[known["colour"] == "red"])
+    assert reds[:, 1].min() < found[1] < reds[:, 1].max()
 
 
 def test_numbers_below_any_mark_are_numbers():

@@ -45,6 +45,7 @@ def compare(name, n_points):
     common = {"ard": False, "scaler": None, "n_subsample": len(s.y), "random_state": 0}
     start = time.perf_counter()
     gpd = DirichletGPClassifier(
+        "rbf",
         n_inducing=n_points,
         label_transform="dirichlet",
         alpha_epsilon=ALPHA[name],

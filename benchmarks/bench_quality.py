@@ -28,6 +28,7 @@ def methods(name):
     return {
         "defaults": DirichletGPClassifier(random_state=0),
         "paper": DirichletGPClassifier(
+            "rbf",
             scaler="minmax",
             ard=False,
             n_inducing=200,

@@ -37,12 +37,12 @@ def many_classes():
 
 @pytest.fixture(scope="module")
 def fitted(moons):
-    return DirichletGPClassifier(n_inducing=60, random_state=0).fit(*moons)
+    return DirichletGPClassifier("rbf", n_inducing=60, random_state=0).fit(*moons)
 
 
 @pytest.fixture(scope="module")
 def fitted_many(many_classes):
-    return DirichletGPClassifier(n_inducing=60, random_state=0).fit(*many_classes)
+    return DirichletGPClassifier("rbf", n_inducing=60, random_state=0).fit(*many_classes)
 
 
 # The method
@@ -63,7 +63,9 @@ def test_every_kernel_learns_the_moons(moons, kernel, ard, label_transform):
 @pytest.mark.parametrize("inducing", ["kmeans", "rpcholesky", "random"])
 def test_every_choice_of_inducing_points_works(moons, inducing):
     X, y = moons
-    classifier = DirichletGPClassifier(n_inducing=40, inducing=inducing, random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier("rbf", n_inducing=40, inducing=inducing, random_state=0).fit(
+        X, y
+    )
     assert classifier.inducing_points_.shape == (40, 2)
     assert classifier.score(X, y) > 0.9
 
@@ -71,7 +73,7 @@ def test_every_choice_of_inducing_points_works(moons, inducing):
 def test_given_inducing_points_are_used_in_the_units_of_the_features(moons, fitted):
     X, y = moons
     points = X[:25]
-    classifier = DirichletGPClassifier(inducing=points, random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier("rbf", inducing=points, random_state=0).fit(X, y)
     expected = points[np.lexsort(points.T[::-1])]
     np.testing.assert_allclose(classifier.inducing_points_, expected, atol=1e-9)
 
@@ -79,6 +81,7 @@ def test_given_inducing_points_are_used_in_the_units_of_the_features(moons, fitt
 def test_a_fit_can_be_repeated_from_its_own_points_and_parameters(moons, fitted):
     X, y = moons
     again = DirichletGPClassifier(
+        "rbf",
         inducing=fitted.inducing_points_,
         lengthscale=fitted.lengthscale_,
         variance=fitted.variance_,
@@ -109,8 +112,8 @@ def test_moving_the_inducing_points_raises_the_bound(moons):
         "label_transform": "dirichlet",
         "random_state": 0,
     }
-    fixed = DirichletGPClassifier(**kwargs).fit(X, y)
-    moved = DirichletGPClassifier(optimize_inducing=True, **kwargs).fit(X, y)
+    fixed = DirichletGPClassifier("rbf", **kwargs).fit(X, y)
+    moved = DirichletGPClassifier("rbf", optimize_inducing=True, **kwargs).fit(X, y)
     assert moved.bound_ > fixed.bound_ + 1.0
 
 
@@ -126,16 +129,18 @@ def test_no_iterations_keep_the_starting_values(moons):
 def test_a_large_fit_goes_through_both_stages(moons, monkeypatch):
     monkeypatch.setattr("dirichletgp._gp.training.schedule.FEW_POINTS", 20)
     X, y = moons
-    classifier = DirichletGPClassifier(n_inducing=60, n_subsample=200, random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier("rbf", n_inducing=60, n_subsample=200, random_state=0).fit(
+        X, y
+    )
     assert classifier.inducing_points_.shape == (60, 2)
     assert classifier.score(X, y) > 0.9
-    given = DirichletGPClassifier(inducing=X[:50], random_state=0).fit(X, y)
+    given = DirichletGPClassifier("rbf", inducing=X[:50], random_state=0).fit(X, y)
     assert len(given.inducing_points_) == 50
 
 
 def test_the_papers_rule_for_alpha_is_available(moons):
     classifier = DirichletGPClassifier(
-        label_transform="dirichlet", alpha_epsilon="training", n_inducing=40, random_state=0
+        "rbf", label_transform="dirichlet", alpha_epsilon="training", n_inducing=40, random_state=0
     ).fit(*moons)
     assert classifier.alpha_epsilon_ in ALPHAS
 
@@ -147,7 +152,7 @@ def test_class_prior_moves_predictions_far_from_the_data(moons):
     def far_mean(prior):
         kwargs = {"scaler": None, "n_inducing": 30, "random_state": 0}
         mean, _ = (
-            DirichletGPClassifier(class_prior=prior, **kwargs)
+            DirichletGPClassifier("rbf", class_prior=prior, **kwargs)
             .fit(X, y)
             .latent_mean_and_variance(far)
         )
@@ -160,10 +165,14 @@ def test_class_prior_moves_predictions_far_from_the_data(moons):
 def test_class_weight_is_a_sample_weight(moons):
     X, y = moons
     kwargs = {"n_inducing": 600, "max_iter": 5, "random_state": 0}
-    by_class = DirichletGPClassifier(class_weight={0: 3.0, 1: 1.0}, **kwargs).fit(X[:150], y[:150])
-    by_row = DirichletGPClassifier(**kwargs).fit(X[:150], y[:150], np.where(y[:150] == 0, 3.0, 1.0))
+    by_class = DirichletGPClassifier("rbf", class_weight={0: 3.0, 1: 1.0}, **kwargs).fit(
+        X[:150], y[:150]
+    )
+    by_row = DirichletGPClassifier("rbf", **kwargs).fit(
+        X[:150], y[:150], np.where(y[:150] == 0, 3.0, 1.0)
+    )
     np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X))
-    balanced = DirichletGPClassifier(class_weight="balanced", **kwargs).fit(X[:150], y[:150])
+    balanced = DirichletGPClassifier("rbf", class_weight="balanced", **kwargs).fit(X[:150], y[:150])
     np.testing.assert_allclose(balanced.class_prior_, 0.5)
 
 
@@ -190,8 +199,8 @@ def test_permuting_classes_permutes_probabilities(many_classes):
 
 
 def test_the_same_seed_gives_the_same_model_whatever_the_threads(moons):
-    first = DirichletGPClassifier(n_inducing=50, random_state=3, n_jobs=1).fit(*moons)
-    second = DirichletGPClassifier(n_inducing=50, random_state=3, n_jobs=2).fit(*moons)
+    first = DirichletGPClassifier("rbf", n_inducing=50, random_state=3, n_jobs=1).fit(*moons)
+    second = DirichletGPClassifier("rbf", n_inducing=50, random_state=3, n_jobs=2).fit(*moons)
     np.testing.assert_allclose(
         first.predict_proba(moons[0]), second.predict_proba(moons[0]), atol=1e-10
     )
@@ -249,10 +258,10 @@ def test_string_labels_and_data_frames(moons):
     X, y = moons
     names = np.array(["off", "on"])[y]
     frame = pd.DataFrame(X, columns=["left", "right"])
-    classifier = DirichletGPClassifier(n_inducing=30, random_state=0).fit(frame, names)
+    classifier = DirichletGPClassifier("rbf", n_inducing=30, random_state=0).fit(frame, names)
     assert list(classifier.feature_names_in_) == ["left", "right"]
     assert set(classifier.predict(frame)) == {"off", "on"}
-    polars = DirichletGPClassifier(n_inducing=30, random_state=0).fit(
+    polars = DirichletGPClassifier("rbf", n_inducing=30, random_state=0).fit(
         pl.DataFrame({"left": X[:, 0], "right": X[:, 1]}), pl.Series(names)
     )
     np.testing.assert_allclose(
@@ -264,8 +273,8 @@ def test_string_labels_and_data_frames(moons):
 def test_float32_rows_are_used_as_they_are(moons):
     X, y = moons
     kwargs = {"n_inducing": 30, "random_state": 0}
-    single = DirichletGPClassifier(**kwargs).fit(X.astype(np.float32), y)
-    double = DirichletGPClassifier(**kwargs).fit(X.astype(np.float32).astype(np.float64), y)
+    single = DirichletGPClassifier("rbf", **kwargs).fit(X.astype(np.float32), y)
+    double = DirichletGPClassifier("rbf", **kwargs).fit(X.astype(np.float32).astype(np.float64), y)
     np.testing.assert_allclose(single.predict_proba(X), double.predict_proba(X), atol=1e-6)
 
 
@@ -288,7 +297,9 @@ def test_pipelines_and_grid_search():
 @pytest.mark.parametrize("scaler", ["quantile", "standard", "minmax", None, PCA(2)])
 def test_scalers(scaler, moons):
     X, y = moons
-    classifier = DirichletGPClassifier(scaler=scaler, n_inducing=40, random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier("rbf", scaler=scaler, n_inducing=40, random_state=0).fit(
+        X, y
+    )
     assert classifier.score(X, y) > 0.9
 
 
@@ -320,17 +331,17 @@ def test_clone_and_set_params(fitted):
 
 
 def test_verbose_says_where_the_time_went(moons, capsys):
-    DirichletGPClassifier(n_inducing=30, random_state=0, verbose=1).fit(*moons)
+    DirichletGPClassifier("rbf", n_inducing=30, random_state=0, verbose=1).fit(*moons)
     printed = capsys.readouterr().out
     for stage in ("scaling", "inducing points", "kernel", "statistics", "label transform", "total"):
         assert stage in printed
-    DirichletGPClassifier(n_inducing=30, random_state=0).fit(*moons)
+    DirichletGPClassifier("rbf", n_inducing=30, max_iter=1, random_state=0).fit(*moons)
     assert capsys.readouterr().out == ""
 
 
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(moons, fitted, monkeypatch):
     X, y = moons
-    fresh = DirichletGPClassifier(n_inducing=30, random_state=0)
+    fresh = DirichletGPClassifier("rbf", n_inducing=30, random_state=0)
     before = fitted.predict_proba(X[:5])
 
     def interrupt(*args, **kwargs):
@@ -355,5 +366,7 @@ def test_predictions_from_several_threads_leave_blas_as_it_was(fitted, moons):
 
 def test_threads_end_with_the_fit(moons):
     before = set(threading.enumerate())
-    DirichletGPClassifier(n_inducing=30, random_state=0, n_jobs=2).fit(*moons).predict(moons[0])
+    DirichletGPClassifier("rbf", n_inducing=30, random_state=0, n_jobs=2).fit(*moons).predict(
+        moons[0]
+    )
     assert set(threading.enumerate()) == before

@@ -556,7 +556,7 @@ def test_new_categories_and_unreadable_numbers_can_be_accepted(run, folder, tmp_
 
 def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 2))
-    DirichletGPClassifier(n_inducing=10, random_state=0).fit(X, X[:, 0] > 0).save(
+    DirichletGPClassifier("rbf", n_inducing=10, random_state=0).fit(X, X[:, 0] > 0).save(
         tmp_path / "m.dgp"
     )
     assert_fails(
@@ -617,7 +617,7 @@ def test_the_bar_follows_stages_whatever_they_are_called(monkeypatch):
     )
     X = np.random.default_rng(0).normal(size=(150, 2))
     with listening(listener):
-        DirichletGPClassifier(n_inducing=20, max_iter=10, random_state=0).fit(X, X[:, 0] > 0)
+        DirichletGPClassifier("rbf", n_inducing=20, max_iter=10, random_state=0).fit(X, X[:, 0] > 0)
     assert shares == sorted(shares)
     assert len(set(shares)) > 5
     assert 0.9 < shares[-1] < 1.0

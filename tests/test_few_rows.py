@@ -81,7 +81,7 @@ def test_folds_depend_on_the_rows_and_not_on_their_order():
 
 def test_left_out_predictions_survive_a_file(tmp_path):
     X, y, *_ = linear_problem(80, 3, 0)
-    classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)
     classifier.save(tmp_path / "few.dgp")
     again = DirichletGPClassifier.load(tmp_path / "few.dgp")
     np.testing.assert_array_equal(again.loo_proba(X, y), classifier.loo_proba(X, y))
@@ -89,7 +89,7 @@ def test_left_out_predictions_survive_a_file(tmp_path):
 
 def test_left_out_predictions_are_forgotten_when_rows_change():
     X, y, *_ = linear_problem(80, 3, 0)
-    classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)
     assert classifier._fitted.model.left_out is not None
     assert classifier.forget(X[:2], y[:2])._fitted.model.left_out is None
 

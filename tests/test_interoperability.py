@@ -24,11 +24,13 @@ def rows():
 
 
 def small(**settings):
-    return DirichletGPClassifier(n_inducing=30, random_state=0, **settings)
+    return DirichletGPClassifier(
+        **{"kernel": "rbf", "n_inducing": 30, "random_state": 0, **settings}
+    )
 
 
-def quick():
-    return small(label_transform="dirichlet", alpha_epsilon=0.02, max_iter=10)
+def quick(**settings):
+    return small(label_transform="dirichlet", alpha_epsilon=0.02, max_iter=10, **settings)
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
@@ -84,10 +86,11 @@ def test_conformal_sets_of_mapie_cover_what_they_promise(rows):
     assert 0.86 <= covered.mean() <= 0.94
 
 
-def test_skops_keeps_it_with_a_short_list_of_types_to_trust(rows):
+@pytest.mark.parametrize("kernel", ["product", "rbf"])
+def test_skops_keeps_it_with_a_short_list_of_types_to_trust(rows, kernel):
     skops = pytest.importorskip("skops.io", reason="skops is not installed")
     X, y, X_test, _ = rows
-    model = make_pipeline(StandardScaler(), quick()).fit(X, y)
+    model = make_pipeline(StandardScaler(), quick(kernel=kernel)).fit(X, y)
     kept = skops.dumps(model)
     needed = skops.get_untrusted_types(data=kept)
     assert all(name.startswith("dirichletgp.") for name in needed)

@@ -59,9 +59,9 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
         random_state=0,
     )
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 400)
-    classifier = DirichletGPClassifier(
-        n_inducing=50, max_iter=5, label_transform="dirichlet", alpha_epsilon=0.02, random_state=0
-    ).fit(X, y, weights)
+    labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
+    classifier = DirichletGPClassifier("rbf", n_inducing=50, max_iter=5, random_state=0, **labels)
+    classifier.fit(X, y, weights)
     # With few rows the kernel, too, would be one that never saw the row: not here.
     fitted = classifier._fitted
     classifier._result = replace(fitted, model=replace(fitted.model, left_out=None))
@@ -82,7 +82,7 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
 def test_class_weights_of_the_fit_hold_for_any_part_of_its_rows():
     X, y = make_classification(200, 4, weights=[0.8], random_state=0)
     classifier = DirichletGPClassifier(
-        class_weight="balanced", n_inducing=30, max_iter=5, random_state=0
+        "rbf", class_weight="balanced", n_inducing=30, max_iter=5, random_state=0
     ).fit(X, y)
     few = np.flatnonzero(y == 1)[:7]
     np.testing.assert_allclose(

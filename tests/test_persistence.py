@@ -34,7 +34,14 @@ def three_classes():
 def quick(**parameters):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
     return DirichletGPClassifier(
-        **{"n_inducing": 12, "max_iter": 2, "random_state": 0, **labels, **parameters}
+        **{
+            "kernel": "rbf",
+            "n_inducing": 12,
+            "max_iter": 2,
+            "random_state": 0,
+            **labels,
+            **parameters,
+        }
     )
 
 

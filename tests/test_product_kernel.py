@@ -195,6 +195,22 @@ def test_far_outside_a_feature_is_all_it_can_be_away():
         np.testing.assert_allclose(kernel.values(np.full((1, 2), far), X), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("ard", [True, False])
+def test_the_gradient_of_what_is_believed_of_it_equals_differences(ard):
+    kernel, X, _ = example(ard=ard)
+    typical = KERNELS["product"].starting(X, None, 0.7, ard, np.array([0, 0, 3, 12]))
+    at = np.append(kernel.parameters, np.log(kernel.variance))
+
+    def value(vector):
+        moved = kernel.with_parameters(vector[:-1], float(np.exp(vector[-1])))
+        return moved.belief(typical).value
+
+    belief = kernel.belief(typical)
+    numeric = [(value(at + e) - value(at - e)) / 2e-5 for e in 1e-5 * np.eye(len(at))]
+    found = [*belief.parameters, belief.log_variance]
+    np.testing.assert_allclose(found, numeric, rtol=1e-6, atol=1e-8)
+
+
 def test_kernels_go_on_with_each_other_pull_together_and_describe_themselves():
     kernel, X, Z = example()
     product = KERNELS["product"]
@@ -276,16 +292,17 @@ def test_two_unseen_categories_are_the_same_and_not_a_missing_one(fitted, data):
 
 def test_a_number_that_is_missing_at_prediction_only_is_an_average_one(data):
     frame, y = data
-    classifier = quick(scaler=None).fit(frame[["width"]], y)
-    rows = np.array([[np.nan]])
+    known = frame[["width", "colour"]]
+    classifier = quick(scaler=None).fit(known, y)
+    row = pd.DataFrame({"width": [np.nan], "colour": ["red"]})
     kernel, points = classifier.fitted_kernel()
-    scaled = classifier.scaler_.transform(rows)
+    scaled = classifier.scaler_.transform(np.array([[np.nan, 2.0]]))
     np.testing.assert_allclose(
         kernel.values(scaled, points), referee.product_matrix(kernel, scaled, points), rtol=1e-10
     )
-    (found,) = classifier.predict_proba(pd.DataFrame(rows, columns=["width"]))
-    lowest, highest = np.sort(classifier.predict_proba(frame[["width"]])[:, 1])[[0, -1]]
-    assert lowest < found[1] < highest
+    (found,) = classifier.predict_proba(row)
+    reds = classifier.predict_proba(known[known["colour"] == "red"])
+    assert reds[:, 1].min() < found[1] < reds[:, 1].max()
 
 
 def test_numbers_below_any_mark_are_numbers():
@@ -489,6 +506,7 @@ def test_dask_gives_the_model_of_the_rows_in_memory(holes):
 def test_tensors_give_the_model_of_the_rows_in_memory(holes):
     torch = pytest.importorskip("torch")
     pytest.importorskip("array_api_compat")
+    torch.set_num_threads(1)  # more are slow where several tests share the cores
     X, y = holes
     host, there = quick().fit(X, y), quick().fit(torch.from_numpy(X), torch.from_numpy(y))
     np.testing.assert_allclose(there.predict_proba(X), host.predict_proba(X), atol=1e-6)

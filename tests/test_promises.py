@@ -23,7 +23,7 @@ def data():
 
 def quick(**more):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.1}
-    return DirichletGPClassifier(**QUICK, **labels, **more)
+    return DirichletGPClassifier(**{"kernel": "rbf", **QUICK, **labels, **more})
 
 
 @pytest.mark.parametrize(

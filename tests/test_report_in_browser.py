@@ -28,7 +28,7 @@ def reports(tmp_path_factory):
         cuts = np.linspace(-1.4, 1.4, n_classes + 1)[1:-1]
         codes = np.digitize(X["dose"] + 0.3 * rng.normal(size=900), cuts)
         y = np.array([f"class {c}" for c in range(n_classes)])[codes]
-        model = DirichletGPClassifier(n_inducing=40, random_state=0).fit(X[:400], y[:400])
+        model = DirichletGPClassifier("rbf", n_inducing=40, random_state=0).fit(X[:400], y[:400])
         pages[n_classes] = write_report(folder / f"{n_classes}.html", model, X[400:], y[400:])
     return pages
 

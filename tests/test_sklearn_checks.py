@@ -21,7 +21,7 @@ FEW = {"n_inducing": 20, "max_iter": 5}
             label_transform="dirichlet", scaler="standard", kernel="matern32", ard=False, **FEW
         ),
         DirichletGPClassifier(
-            label_transform="dirichlet", alpha_epsilon=0.05, inducing="rpcholesky", **FEW
+            "product", label_transform="dirichlet", alpha_epsilon=0.05, inducing="rpcholesky", **FEW
         ),
         GPRegressionClassifier(**FEW),
         GPRegressionClassifier(calibration="platt", **FEW),

@@ -34,7 +34,14 @@ def fixed(points, **parameters):
 def quick(**parameters):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
     return DirichletGPClassifier(
-        **{"n_inducing": 30, "max_iter": 3, "random_state": 0, **labels, **parameters}
+        **{
+            "kernel": "rbf",
+            "n_inducing": 30,
+            "max_iter": 3,
+            "random_state": 0,
+            **labels,
+            **parameters,
+        }
     )
 
 

@@ -48,7 +48,14 @@ def plain(table):
 def quick(**parameters):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
     return DirichletGPClassifier(
-        **{"n_inducing": 20, "max_iter": 3, "random_state": 0, **labels, **parameters}
+        **{
+            "kernel": "rbf",
+            "n_inducing": 20,
+            "max_iter": 3,
+            "random_state": 0,
+            **labels,
+            **parameters,
+        }
     )
 
 

@@ -16,6 +16,7 @@ from dirichletgp._gp.training.kernel_search import BoundObjective
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("array_api_compat")
+torch.set_num_threads(1)  # more are slow where several tests share the cores
 
 from dirichletgp._gp.rows.device import Device  # noqa: E402
 from dirichletgp._gp.rows.on_device import DeviceRows  # noqa: E402
@@ -31,7 +32,14 @@ def data():
 def quick(**parameters):
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
     return DirichletGPClassifier(
-        **{"n_inducing": 25, "max_iter": 2, "random_state": 0, **labels, **parameters}
+        **{
+            "kernel": "rbf",
+            "n_inducing": 25,
+            "max_iter": 2,
+            "random_state": 0,
+            **labels,
+            **parameters,
+        }
     )
 
 

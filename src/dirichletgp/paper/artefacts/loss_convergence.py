@@ -85,6 +85,7 @@ def maximum_likelihood(x: Array, y: Integers) -> Array:
 
 
 _SHARED: dict[str, Any] = {
+    "kernel": "rbf",
     "ard": False,
     "scaler": "minmax",
     "n_inducing": _POINTS,

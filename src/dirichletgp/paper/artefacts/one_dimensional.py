@@ -30,7 +30,12 @@ def _data() -> tuple[Any, Any]:
 
 def _model() -> DirichletGPClassifier:
     return DirichletGPClassifier(
-        ard=False, scaler=None, label_transform="dirichlet", alpha_epsilon=_ALPHA, random_state=0
+        "rbf",
+        ard=False,
+        scaler=None,
+        label_transform="dirichlet",
+        alpha_epsilon=_ALPHA,
+        random_state=0,
     )
 
 

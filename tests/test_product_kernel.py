@@ -491,16 +491,36 @@ class Blocks:
             yield self.X[start : start + 90], self.y[start : start + 90]
 
 
-def test_blocks_give_the_model_of_the_rows_in_memory(holes):
+def test_blocks_give_the_model_of_the_rows_in_memory(holes, fitted, data):
     X, y = holes
     assert_same(quick().fit(Blocks(X, y)), quick().fit(X, y), X, 1e-10)
+    assert_same(quick().fit(Blocks(*data)), fitted, data[0], 1e-10)
 
 
-def test_dask_gives_the_model_of_the_rows_in_memory(holes):
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_files_give_the_model_of_the_rows_in_memory(fitted, data, kind, tmp_path):
+    pytest.importorskip("pyarrow")
+    frame, y = data
+    table = frame.assign(label=y)
+    path = tmp_path / f"rows.{kind}"
+    if kind == "parquet":
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False)
+    assert_same(quick().fit(path, "label"), fitted, frame, 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_dask_gives_the_model_of_the_rows_in_memory(holes, fitted, data):
     da = pytest.importorskip("dask.array")
+    dd = pytest.importorskip("dask.dataframe")
     X, y = holes
     found = quick().fit(da.from_array(X, chunks=(90, 2)), da.from_array(y, chunks=90))
     assert_same(found, quick().fit(X, y), X, 1e-9)
+    frame, labels = data
+    rows = dd.from_pandas(frame, npartitions=3)
+    found = quick().fit(rows, dd.from_pandas(pd.Series(labels), npartitions=3))
+    assert_same(found, fitted, frame, 1e-9)
 
 
 def test_tensors_give_the_model_of_the_rows_in_memory(holes):

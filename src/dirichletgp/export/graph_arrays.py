@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._gp.core.arrays import Array, Integers
-from .._gp.core.operations import borders
+from .._gp.core.kernels.product_tables import borders
 
 
 class GraphArray:

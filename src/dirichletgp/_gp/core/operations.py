@@ -11,15 +11,6 @@ import numpy as np
 from .arrays import Array, Integers
 
 
-def borders(levels: Array) -> Array:
-    """Where the nearest of increasing levels (B,) changes, (B - 1,).
-
-    A hair above the middles: a number in the middle, as halves between whole numbers are, belongs
-    to the lower level however it was rounded.
-    """
-    return np.asarray(levels[:-1] + (0.5 + 2.0**-20) * np.diff(levels))
-
-
 class Operations(Protocol):
     """An array library, or something that writes down what it is asked to compute."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
-from ..core.operations import borders
+from ..core.kernels.product_tables import borders
 from .scaling import scaled_on, scaling_function
 
 Tensor = Any

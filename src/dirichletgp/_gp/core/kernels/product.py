@@ -27,9 +27,9 @@ import numpy as np
 from scipy.special import expit, logit, ndtr
 
 from ..arrays import AnyArray, Array, Integers
-from ..operations import NUMPY, Operations, borders
+from ..operations import NUMPY, Operations
 from .kernel import Kernel, KernelBelief, KernelGradient, register
-from .product_tables import ProductAt, likeness_of_numbers
+from .product_tables import ProductAt, borders, likeness_of_numbers
 
 MISSING = -(2.0**500)
 """What stands for a missing number: no scaled one is as small, and its square is finite."""

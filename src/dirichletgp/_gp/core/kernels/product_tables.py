@@ -16,7 +16,6 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from ..arrays import Array, Integers
-from ..operations import borders
 from .kernel import KernelAt, KernelGradient
 
 if TYPE_CHECKING:
@@ -24,6 +23,15 @@ if TYPE_CHECKING:
 
 # Rows that a bundle of columns has at most.
 _BUNDLE = 256
+
+
+def borders(levels: Array) -> Array:
+    """Where the nearest of increasing levels (B,) changes, (B - 1,).
+
+    A hair above the middles: a number in the middle, as halves between whole numbers are, belongs
+    to the lower level however it was rounded.
+    """
+    return np.asarray(levels[:-1] + (0.5 + 2.0**-20) * np.diff(levels))
 
 
 def likeness_of_numbers(x: Any, length: float, exp: Callable[[Any], Any]) -> Any:

@@ -91,12 +91,13 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return self._fitted.features.columns
 
     def fitted_names(self) -> list[str]:
-        """Names of the features as the kernel sees them: scaled; for displays."""
+        """For each scaled column the name of the column of X that it comes from; for displays."""
         fitted = self._fitted
         columns = fitted.features.columns
         if columns.is_plain:
             return columns.names
-        return list(fitted.encoder.scaler.feature_names(columns.names))
+        given = columns.names_in or [f"x{j}" for j in range(columns.n_in)]
+        return list(fitted.encoder.scaler.feature_names([given[j] for j in columns.origin]))
 
     @property
     def kernel_(self) -> str:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from .._gp.core.arrays import Array
 from .._gp.core.kernels import Kernel
 
@@ -18,9 +20,18 @@ def fitted_kernel(classifier: Any) -> tuple[Kernel, Array]:
 
 
 def feature_names_of(classifier: Any) -> list[str] | None:
-    """Names of the features as the kernel sees them, if they have some."""
+    """Names of the features, each once, if they have some."""
     if not hasattr(classifier, "feature_names_in_"):
         return None
     if hasattr(classifier, "fitted_names"):
-        return list(classifier.fitted_names())
+        return list(dict.fromkeys(classifier.fitted_names()))
     return [str(name) for name in classifier.feature_names_in_]
+
+
+def of_columns(classifier: Any, values: Array) -> Array:
+    """Values of the features as the kernel sees them, summed over those of the same name."""
+    names = list(classifier.fitted_names()) if hasattr(classifier, "fitted_names") else []
+    if len(names) != len(values):
+        return values
+    place = {name: j for j, name in enumerate(dict.fromkeys(names))}
+    return np.asarray(np.bincount([place[name] for name in names], values), dtype=np.float64)

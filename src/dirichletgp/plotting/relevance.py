@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from .._gp.core.arrays import Array
 from .canvas import CURVE_COLOUR, one_axes
-from .kernels import feature_names_of, fitted_kernel
+from .kernels import feature_names_of, fitted_kernel, of_columns
 from .pipelines import innermost_classifier, require
 
 _MOST_POINTS = 300
@@ -19,7 +19,8 @@ def feature_relevance(classifier: Any) -> Array:
     The measure of a feature is what it alone takes away from the correlation of two rows, 1 -
     k(difference / lengthscale), on average over pairs of inducing points: between 0 and 1, so that
     a feature which is the same for nearly all rows counts little however short its lengthscale. A
-    feature of share 0 could be left out.
+    feature of share 0 could be left out. A category counts once, however many values it has, and
+    so does a date, as the sum of its parts.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def feature_relevance(classifier: Any) -> Array:
     """
     kernel, points = fitted_kernel(classifier)
     step = -(-len(points) // _MOST_POINTS)
-    relevance = kernel.relevance(points[::step])
+    relevance = of_columns(classifier, kernel.relevance(points[::step]))
     total = relevance.sum()
     if total > 0:
         return relevance / total

@@ -296,7 +296,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
                 latents = left_out.replaced(block, codes[place], *latents)
             return class_probabilities(*latents)
 
-        return self._of_blocks(of_block, rows)
+        return self._of_blocks(of_block, rows, of_training_rows=True)
 
     def __sklearn_tags__(self) -> Any:
         """scikit-learn is told that values may be missing."""
@@ -346,10 +346,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         return self._of_blocks(of_block, rows)
 
-    def _of_blocks(self, function: Callable[[Array, slice], Array], rows: AnyArray) -> Array:
+    def _of_blocks(
+        self,
+        function: Callable[[Array, slice], Array],
+        rows: AnyArray,
+        of_training_rows: bool = False,
+    ) -> Array:
         fitted = self._fitted
         n_points = len(fitted.model.basis.points)
-        return of_scaled_blocks(function, rows, fitted.encoder.scaler, n_points, self.n_jobs)
+        scaler = fitted.encoder.scaler
+        return of_scaled_blocks(function, rows, scaler, n_points, self.n_jobs, of_training_rows)
 
     def _of_tensor(self, X: Any, function: Callable[[Array, Array], Array]) -> Array:
         """`_of_latent` of a tensor: latent functions where it lives, the rest here."""

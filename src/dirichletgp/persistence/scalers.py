@@ -9,6 +9,7 @@ from .._gp.core.arrays import Integers
 from .._gp.rows.columns import Columns
 from .._gp.rows.mixed import MixedScaler
 from .._gp.rows.scaling import SCALERS, NormalScores
+from .._gp.rows.target_codes import FOLDS, ScalerWithTargetCodes, TargetCodes
 from .values import Arrays, expect, floats
 
 _STANDARD = ("mean_", "var_", "scale_", "n_samples_seen_")
@@ -17,6 +18,9 @@ _MINMAX = ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples
 
 def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
     """The kind of a fitted scaler, if it is one of the library's; its numbers go to `arrays`."""
+    if isinstance(fitted, ScalerWithTargetCodes):
+        _describe_target_codes(fitted.codes, arrays)
+        fitted = fitted.scaler
     if isinstance(fitted, MixedScaler):
         _describe_mixed(fitted, arrays)
         if fitted.scaler_ is None:
@@ -45,10 +49,39 @@ def scaler_restored(kind: Any, parameter: Any, columns: Columns, arrays: Arrays)
     if "scaler/holes" not in arrays:
         expect(columns.is_plain, "scaler")
         return _numbers_restored(kind, columns.n_in, arrays)
-    scaler = _mixed_restored(parameter, columns.levels, arrays)
+    levels = columns.levels
+    codes = None
+    if "scaler/target/columns" in arrays:
+        codes = _target_codes_restored(len(levels), arrays)
+        levels = np.concatenate([levels, np.zeros(len(codes.origin), dtype=np.intp)])
+    scaler = _mixed_restored(parameter, levels, arrays)
     n_numbers = scaler.n_scaled
     scaler.scaler_ = _numbers_restored(kind, n_numbers, arrays) if n_numbers else None
-    return scaler
+    return scaler if codes is None else ScalerWithTargetCodes(codes, scaler)
+
+
+def _describe_target_codes(codes: TargetCodes, arrays: Arrays) -> None:
+    arrays["scaler/target/columns"] = codes.columns.astype(np.int64)
+    arrays["scaler/target/counts"] = np.array([len(v) for v in codes.values], dtype=np.int64)
+    arrays["scaler/target/values"] = np.concatenate(codes.values)
+    arrays["scaler/target/sums"] = np.concatenate(codes.sums)
+    arrays["scaler/target/prior"] = codes.prior
+
+
+def _target_codes_restored(n_columns: int, arrays: Arrays) -> TargetCodes:
+    columns, counts = arrays["scaler/target/columns"], arrays["scaler/target/counts"]
+    values = floats(arrays, "scaler/target/values")
+    sums, prior = floats(arrays, "scaler/target/sums"), floats(arrays, "scaler/target/prior")
+    expect(columns.dtype == counts.dtype == np.int64 and columns.ndim == 1, "scaler")
+    expect(columns.shape == counts.shape and bool(np.all(counts > 0)), "scaler")
+    expect(bool(np.all((columns >= 0) & (columns < n_columns))), "scaler")
+    expect(values.shape == (int(counts.sum()),) and prior.ndim == 1 and len(prior) > 1, "scaler")
+    expect(sums.ndim == 3 and sums.shape == (len(values), FOLDS, len(prior)), "scaler")
+    expect(bool(np.all(sums >= 0) and np.all(prior > 0)), "scaler")
+    ends = np.cumsum(counts)[:-1]
+    return TargetCodes(
+        columns.astype(np.intp), tuple(np.split(values, ends)), tuple(np.split(sums, ends)), prior
+    )
 
 
 def _describe_mixed(fitted: MixedScaler, arrays: Arrays) -> None:

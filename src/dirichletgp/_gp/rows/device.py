@@ -131,11 +131,14 @@ class Device:
         rise = self.xp.take(heights, right) - left_height
         return left_height + self.xp.clip(share, 0.0, 1.0) * rise
 
-    def scaled_rows(self, scaler: Any, rows: Tensor) -> Tensor:
+    def scaled_rows(self, scaler: Any, rows: Tensor, of_training_rows: bool = False) -> Tensor:
         """Raw rows scaled by one of the library's scalers on the device, by others on the host."""
         rows = self.floats(rows)
-        scaled = scaled_on(scaler, rows, self)
-        return self.array(scaling_function(scaler)(self.host(rows))) if scaled is None else scaled
+        own = of_training_rows and hasattr(scaler, "transform_training")
+        scaled = None if own else scaled_on(scaler, rows, self)
+        if scaled is not None:
+            return scaled
+        return self.array(scaling_function(scaler, of_training_rows)(self.host(rows)))
 
 
 def checked_device(X: Tensor, n_features: int | None = None) -> Device:

@@ -27,7 +27,8 @@ from ..core.statistics import (
     pull_back,
 )
 from .mixed import MixedScaler
-from .scaling import fit_scaler, scaling_function
+from .scaling import fit_scaler, scaling_function, tied_columns
+from .target_codes import ScalerWithTargetCodes, TargetCodes
 from .weights import class_factors
 
 if TYPE_CHECKING:
@@ -292,7 +293,8 @@ class Encoder:
         """For classes, the weight of all rows of each, and a sample of rows of positive weight.
 
         The estimator says how features are scaled and classes weighted; columns say which of them
-        are categories, none if there are no columns; `as_codes` that the kernel takes them so.
+        are categories, none if there are no columns; `as_codes` that the kernel is one for tables:
+        it takes categories as codes, and columns of many values with their class frequencies.
         """
         class_weight = getattr(estimator, "class_weight", None)
         factors = None
@@ -301,11 +303,28 @@ class Encoder:
         unscaled = cls(classes, factors, None)
         codes = np.searchsorted(classes, sample.labels)
         weights = unscaled.whole_weights(codes, sample.weights)
-        material = (sample.X, sample.labels, weights, rng)
-        if columns is None or columns.is_plain:
-            return cls(classes, factors, fit_scaler(estimator.scaler, *material))
-        scaler = MixedScaler(estimator.scaler, columns.levels, as_codes)
-        return cls(classes, factors, scaler.fit(*material))
+        plain = columns is None or columns.is_plain
+        tied = (
+            tied_columns(sample.X, len(classes))
+            if columns is not None
+            else np.empty(0, dtype=np.intp)
+        )
+        if plain and len(tied) == 0:
+            scaler = fit_scaler(estimator.scaler, sample.X, sample.labels, weights, rng)
+            return cls(classes, factors, scaler)
+        rows = np.asarray(sample.X, dtype=np.float64)
+        levels = np.zeros(rows.shape[1], dtype=np.intp)
+        if columns is not None and not plain:
+            levels = columns.levels
+        if len(tied) == 0:
+            mixed = MixedScaler(estimator.scaler, levels, as_codes)
+            return cls(classes, factors, mixed.fit(rows, sample.labels, weights, rng))
+        found = TargetCodes.learned(rows, tied, codes, weights, len(classes))
+        levels = np.concatenate([levels, np.zeros(len(found.origin), dtype=np.intp)])
+        rows = np.column_stack([rows, found.of_training_rows(rows)])
+        mixed = MixedScaler(estimator.scaler, levels, as_codes)
+        mixed.fit(rows, sample.labels, weights, rng)
+        return cls(classes, factors, ScalerWithTargetCodes(found, mixed))
 
     @property
     def categories(self) -> Integers | None:
@@ -319,8 +338,8 @@ class Encoder:
 
     @cached_property
     def scale(self) -> Callable[[Array], Array]:
-        """From raw rows to scaled ones."""
-        return scaling_function(self.scaler)
+        """From raw rows that are trained on to scaled ones."""
+        return scaling_function(self.scaler, of_training_rows=True)
 
     def rows(self, chunk: Chunk) -> InMemoryRows:
         """A chunk as labelled rows, scaled as they are read."""

@@ -109,7 +109,7 @@ class DeviceRows:
             if self.scaler is None:
                 rows = self.device.floats(rows)
             else:
-                rows = self.device.scaled_rows(self.scaler, rows)
+                rows = self.device.scaled_rows(self.scaler, rows, of_training_rows=True)
             weights = None
             if self.labels.weights is not None:
                 weights = self.device.array(self.labels.weights[positions[place]])[:, None]

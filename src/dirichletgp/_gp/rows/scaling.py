@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.arrays import AnyArray, Array
+from ..core.arrays import AnyArray, Array, Integers
 from ..core.operations import NUMPY, Operations
 from ..core.parallel import Workers, prediction_block_size, row_slices
 from .weights import sample_weights
@@ -26,6 +26,8 @@ _RANKED_ROWS = 100_000
 _FARTHEST = 1e300  # widths beyond the training range: the score stays finite
 _LARGEST = float(np.finfo(np.float64).max)
 _LOWEST_RANK = 2.0**-53
+# Columns whose values have class frequencies of their own: least rows and values, most classes.
+_TIED_ROWS, _TIED_VALUES, _ROWS_PER_VALUE, _TIED_CLASSES = 1_000, 11, 20, 5
 
 
 class NormalScores(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -170,8 +172,29 @@ def fit_scaler(
     return made
 
 
-def scaling_function(fitted: Any) -> Callable[[Array], Array]:
+def tied_columns(X: AnyArray, n_classes: int) -> Integers:
+    """Columns of rows (n, D) with many values that many rows share, (E,).
+
+    Of fewer rows, or of values with fewer rows each, class frequencies say little; with more
+    classes they are too many.
+    """
+    chosen: list[int] = []
+    if len(X) >= _TIED_ROWS and n_classes <= _TIED_CLASSES:
+        for j, column in enumerate(X.T):
+            # A look at some rows tells numbers that hardly ever repeat.
+            if len(np.unique(column[:_TIED_ROWS])) > 0.8 * _TIED_ROWS:
+                continue
+            present = column[~np.isnan(column)]
+            n_values = len(np.unique(present))
+            if _TIED_VALUES <= n_values <= len(present) // _ROWS_PER_VALUE:
+                chosen.append(j)
+    return np.array(chosen, dtype=np.intp)
+
+
+def scaling_function(fitted: Any, of_training_rows: bool = False) -> Callable[[Array], Array]:
     """The map from raw rows (n, D) to scaled rows, as float64 in C order."""
+    if of_training_rows and hasattr(fitted, "transform_training"):
+        return partial(_transformed_training, fitted)
     if isinstance(fitted, NormalScores):
         return fitted.scores
     return partial(_transformed, fitted)
@@ -179,6 +202,10 @@ def scaling_function(fitted: Any) -> Callable[[Array], Array]:
 
 def _transformed(fitted: Any, rows: Array) -> Array:
     return np.ascontiguousarray(fitted.transform(rows), dtype=np.float64)
+
+
+def _transformed_training(fitted: Any, rows: Array) -> Array:
+    return np.ascontiguousarray(fitted.transform_training(rows), dtype=np.float64)
 
 
 def scaled_on(fitted: Any, rows: Any, on: Operations) -> Any:
@@ -202,13 +229,14 @@ def of_scaled_blocks(
     fitted: Any,
     n_points: int,
     n_jobs: int | None,
+    of_training_rows: bool = False,
 ) -> Array:
     """A function of scaled rows, block by block in threads; results are stacked.
 
     The function gets blocks of one size, of which the last may be padded, and the slice of rows
     they begin with.
     """
-    scale = scaling_function(fitted)
+    scale = scaling_function(fitted, of_training_rows)
     size = prediction_block_size(n_points)
 
     def of_block(place: slice) -> Array:

@@ -304,11 +304,9 @@ class Encoder:
         codes = np.searchsorted(classes, sample.labels)
         weights = unscaled.whole_weights(codes, sample.weights)
         plain = columns is None or columns.is_plain
-        tied = (
-            tied_columns(sample.X, len(classes))
-            if columns is not None
-            else np.empty(0, dtype=np.intp)
-        )
+        tied: Integers = np.empty(0, dtype=np.intp)
+        if as_codes:
+            tied = tied_columns(sample.X, len(classes))
         if plain and len(tied) == 0:
             scaler = fit_scaler(estimator.scaler, sample.X, sample.labels, weights, rng)
             return cls(classes, factors, scaler)
@@ -316,10 +314,10 @@ class Encoder:
         levels = np.zeros(rows.shape[1], dtype=np.intp)
         if columns is not None and not plain:
             levels = columns.levels
-        if len(tied) == 0:
+        found = TargetCodes.learned(rows, tied, codes, weights, len(classes))
+        if len(found.columns) == 0:
             mixed = MixedScaler(estimator.scaler, levels, as_codes)
             return cls(classes, factors, mixed.fit(rows, sample.labels, weights, rng))
-        found = TargetCodes.learned(rows, tied, codes, weights, len(classes))
         levels = np.concatenate([levels, np.zeros(len(found.origin), dtype=np.intp)])
         rows = np.column_stack([rows, found.of_training_rows(rows)])
         mixed = MixedScaler(estimator.scaler, levels, as_codes)

@@ -24,6 +24,8 @@ FOLDS = 5
 """How many folds training rows are dealt into."""
 
 _ROWS_BEFORE = 20.0  # as if so many rows with the frequencies of all had been seen of every value
+# Training rows that must be told something, or new rows would look like none of them.
+_TOLD_ELSEWHERE = 0.9
 # A value is the same if single precision could not tell.
 _CLOSE = 1e-6
 # What stands for a missing value, which is not among those of any column.
@@ -58,15 +60,20 @@ class TargetCodes:
         """For some columns of rows (n, D), from the classes (n,) and weights of the rows."""
         prior = np.bincount(codes, weights, n_classes) + 1.0
         fold = folds(X)
-        values, sums = [], []
-        for j in columns:
+        kept, values, sums = [], [], []
+        for j in columns.tolist():
             there = ~np.isnan(X[:, j])
             known, place = np.unique(X[there, j], return_inverse=True)
             cell = (place * FOLDS + fold[there]) * n_classes + codes[there]
             own = None if weights is None else weights[there]
             total = np.bincount(cell, own, len(known) * FOLDS * n_classes)
+            by_fold = total.reshape(len(known), FOLDS, n_classes).astype(np.float64)
+            if _told_elsewhere(by_fold) < _TOLD_ELSEWHERE:
+                continue
+            kept.append(j)
             values.append(known)
-            sums.append(total.reshape(len(known), FOLDS, n_classes).astype(np.float64))
+            sums.append(by_fold)
+        columns = np.array(kept, dtype=np.intp)
         return cls(columns, tuple(values), tuple(sums), prior / prior.sum())
 
     @property
@@ -133,6 +140,16 @@ def folds(X: Array) -> Integers:
         mixed = ((bits ^ (bits >> np.uint64(29))) * (2 * odd + np.uint64(1))).sum(axis=1)
         mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray((mixed >> np.uint64(40)) % np.uint64(FOLDS), dtype=np.intp)
+
+
+def _told_elsewhere(sums: Array) -> float:
+    """The share of the rows whose value rows of other folds have too.
+
+    It is small where a column by itself decides the fold: all rows of a value are in one.
+    """
+    weight = sums.sum(axis=2)
+    several = (weight > 0).sum(axis=1) > 1
+    return float(weight[several].sum() / weight.sum())
 
 
 def _looked_up(column: Array, known: Array, numbers: Array, unknown: Array) -> Array:

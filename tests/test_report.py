@@ -196,3 +196,23 @@ def test_without_jinja2_the_error_names_the_install_command(two, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match="pip install jinja2"):
         render(numbers)
+
+
+def test_a_table_with_categories_and_many_values_has_a_report(tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "amount": 10.0 * rng.integers(0, 30, 1_200),
+            "colour": np.array(["red", "green", "blue"])[rng.integers(0, 3, 1_200)],
+            "size": np.where(rng.random(1_200) < 0.2, np.nan, rng.normal(size=1_200)),
+        }
+    )
+    y = (table["amount"] > 150) ^ (table["colour"] == "red")
+    settings = {"n_inducing": 20, "max_iter": 3, "random_state": 0}
+    classifier = DirichletGPClassifier(**settings).fit(table, y)
+    write_report(tmp_path / "report.html", classifier, table, y)
+    page = (tmp_path / "report.html").read_text()
+    assert "Choice of the kernel" in page
+    assert all(name in page for name in table)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 import sklearn
 
+from .._gp.training.settings import Stage
 from .._gp.version import __version__
 from ..plotting.kernels import fitted_kernel
 
@@ -34,8 +35,8 @@ def how_it_was_made(classifier: Any, more: Mapping[str, str] | None) -> list[tup
 
 def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
     transform = classifier.label_transform_
-    kernel, _ = fitted_kernel(classifier)
-    names = kernel.parameter_names([f"x{j}" for j in range(classifier.n_features_in_)])
+    kernel, points = fitted_kernel(classifier)
+    names = kernel.parameter_names([f"x{j}" for j in range(points.shape[1])])
     kinds = sorted({name.partition(" of ")[0] for name in names})
     each = ", ".join(f"one {kind}" + " per feature" * (len(names) > 1) for kind in kinds)
     pairs = [
@@ -49,6 +50,9 @@ def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
             f"noise {transform.noise_in:.3g} in and {transform.noise_out:.3g} out of the class",
         ),
     ]
+    for stage in getattr(classifier, "history_", []):
+        if stage["stage"] == Stage.CHOICE.value and stage["note"]:
+            pairs.append(("Choice of the kernel, with the MNLL of rows left out", stage["note"]))
     seconds = sum(stage["seconds"] for stage in getattr(classifier, "history_", []))
     if seconds:
         pairs.append(

@@ -16,6 +16,7 @@ from .._gp.rows.in_memory import Chunk
 from .._gp.rows.learning import learned_columns
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
+from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
 from .column_options import wishes_of
 from .console import print_json, say, with_one_line_errors
@@ -72,7 +73,7 @@ def fit(
         int | None,
         typer.Option(min=1, help="Inducing points: more are better and slower; by default 1000."),
     ] = None,
-    kernel: KernelName = "rbf",
+    kernel: KernelName = AUTO,
     seed: Annotated[
         int,
         typer.Option(min=0, help="Decides which rows are held out, and where the search starts."),

@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 
 from .._gp.core.kernels import KERNELS
+from .._gp.training.kernel_choice import AUTO
 
 
 def kernel_choices() -> tuple[str, ...]:
-    """The kernels there are, as they are registered."""
-    return tuple(KERNELS)
+    """What `--kernel` takes: "auto", and the kernels there are, as they are registered."""
+    return (AUTO, *KERNELS)
 
 
 Format = Annotated[

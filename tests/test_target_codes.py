@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.rows.scaling import tied_columns
-from dirichletgp._gp.rows.target_codes import TargetCodes, folds
+from dirichletgp._gp.rows.target_codes import TargetCodes, WeighedLabels, folds
 
 SETTINGS = {"n_inducing": 25, "max_iter": 4, "random_state": 0}
 
@@ -29,7 +29,8 @@ def fitted():
 
 
 def codes_of(X, y, columns=(0,)):
-    return TargetCodes.learned(X, np.array(columns), y, None, int(y.max()) + 1)
+    labels = WeighedLabels(y, None, int(y.max()) + 1)
+    return TargetCodes.learned(X, np.array(columns), np.ones(X.shape[1], dtype=int), labels)
 
 
 def test_columns_of_many_values_with_many_rows_each_are_found():
@@ -58,6 +59,15 @@ def test_noise_stays_noise():
     assert abs(np.corrcoef(numbers, y)[0, 1]) < 0.1
 
 
+def test_a_number_whose_frequencies_change_smoothly_has_no_numbers():
+    X, _ = tariffs()
+    y = (np.random.default_rng(0).random(len(X)) < X[:, 0] / 4_000).astype(int)
+    labels = WeighedLabels(y, None, 2)
+    both = [np.zeros(2, dtype=int), np.array([40, 0])]
+    found = [TargetCodes.learned(X, np.array([0]), levels, labels) for levels in both]
+    assert [len(codes.columns) for codes in found] == [0, 1]
+
+
 def test_a_column_that_decides_the_fold_has_no_numbers():
     X, y = tariffs()
     assert len(codes_of(X[:, :1], y).columns) == 0
@@ -80,7 +90,8 @@ def test_more_classes_have_a_number_each_and_weights_count_as_repetitions():
     twice = np.concatenate([X, X[:300]]), np.concatenate([y, y[:300]])
     weights = np.ones(len(X))
     weights[:300] = 2.0
-    one = TargetCodes.learned(X, np.array([0]), y, weights, 3)
+    labels = WeighedLabels(y, weights, 3)
+    one = TargetCodes.learned(X, np.array([0]), np.zeros(2, dtype=int), labels)
     assert one.of_new_rows(X).shape == (len(X), 3)
     assert_allclose(one.of_training_rows(X), codes_of(*twice).of_training_rows(X), atol=1e-3)
 

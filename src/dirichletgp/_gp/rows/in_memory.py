@@ -28,7 +28,7 @@ from ..core.statistics import (
 )
 from .mixed import MixedScaler
 from .scaling import fit_scaler, scaling_function, tied_columns
-from .target_codes import ScalerWithTargetCodes, TargetCodes
+from .target_codes import ScalerWithTargetCodes, TargetCodes, WeighedLabels
 from .weights import class_factors
 
 if TYPE_CHECKING:
@@ -314,7 +314,8 @@ class Encoder:
         levels = np.zeros(rows.shape[1], dtype=np.intp)
         if columns is not None and not plain:
             levels = columns.levels
-        found = TargetCodes.learned(rows, tied, codes, weights, len(classes))
+        labels = WeighedLabels(codes, weights, len(classes))
+        found = TargetCodes.learned(rows, tied, levels, labels)
         if len(found.columns) == 0:
             mixed = MixedScaler(estimator.scaler, levels, as_codes)
             return cls(classes, factors, mixed.fit(rows, sample.labels, weights, rng))

@@ -11,7 +11,7 @@ only. New rows are told those of all.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -24,12 +24,22 @@ FOLDS = 5
 """How many folds training rows are dealt into."""
 
 _ROWS_BEFORE = 20.0  # as if so many rows with the frequencies of all had been seen of every value
+# A number whose frequencies are less rough than this is left to the kernel.
+_SMOOTH = 0.5
 # Training rows that must be told something, or new rows would look like none of them.
 _TOLD_ELSEWHERE = 0.9
 # A value is the same if single precision could not tell.
 _CLOSE = 1e-6
 # What stands for a missing value, which is not among those of any column.
 _NOWHERE = 1e300
+
+
+class WeighedLabels(NamedTuple):
+    """Classes (n,) and weights (n,) of rows, and how many classes there are."""
+
+    codes: Integers
+    weights: Array | None
+    n_classes: int
 
 
 @dataclass(frozen=True)
@@ -55,9 +65,14 @@ class TargetCodes:
 
     @classmethod
     def learned(
-        cls, X: Array, columns: Integers, codes: Integers, weights: Array | None, n_classes: int
+        cls, X: Array, columns: Integers, levels: Integers, labels: WeighedLabels
     ) -> "TargetCodes":
-        """For some columns of rows (n, D), from the classes (n,) and weights of the rows."""
+        """For some columns of rows (n, D), if they are worth it.
+
+        A number whose frequencies change smoothly from value to value needs no help; `levels` (D,)
+        tells numbers (0) from categories, which have no order.
+        """
+        codes, weights, n_classes = labels
         prior = np.bincount(codes, weights, n_classes) + 1.0
         fold = folds(X)
         kept, values, sums = [], [], []
@@ -68,7 +83,8 @@ class TargetCodes:
             own = None if weights is None else weights[there]
             total = np.bincount(cell, own, len(known) * FOLDS * n_classes)
             by_fold = total.reshape(len(known), FOLDS, n_classes).astype(np.float64)
-            if _told_elsewhere(by_fold) < _TOLD_ELSEWHERE:
+            is_smooth = levels[j] == 0 and _roughness(by_fold.sum(axis=1)) < _SMOOTH
+            if is_smooth or _told_elsewhere(by_fold) < _TOLD_ELSEWHERE:
                 continue
             kept.append(j)
             values.append(known)
@@ -140,6 +156,21 @@ def folds(X: Array) -> Integers:
         mixed = ((bits ^ (bits >> np.uint64(29))) * (2 * odd + np.uint64(1))).sum(axis=1)
         mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray((mixed >> np.uint64(40)) % np.uint64(FOLDS), dtype=np.intp)
+
+
+def _roughness(sums: Array) -> float:
+    """How much the frequencies (V, C) of a value differ from those of the next: 1 if at random.
+
+    Half the mean squared difference between neighbours, next to the variance.
+    """
+    weight = sums.sum(axis=1)
+    share = (sums + 1.0) / (sums + 1.0).sum(axis=1, keepdims=True)
+    mean = np.average(share, axis=0, weights=weight)
+    variance = np.average(np.square(share - mean), axis=0, weights=weight).sum()
+    steps = np.average(
+        np.square(np.diff(share, axis=0)), axis=0, weights=np.sqrt(weight[1:] * weight[:-1])
+    )
+    return float(0.5 * steps.sum() / variance) if variance > 0 else 0.0
 
 
 def _told_elsewhere(sums: Array) -> float:

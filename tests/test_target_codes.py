@@ -163,3 +163,64 @@ def test_a_device_gives_the_same(fitted):
     there = DirichletGPClassifier("product", **SETTINGS)
     there.fit(torch.from_numpy(X), torch.from_numpy(y))
     assert_allclose(there.predict_proba(X), fitted.predict_proba(X), atol=1e-6)
+
+
+def test_ids_of_seven_digits_are_told_apart_on_every_path():
+    X, y = tariffs()
+    X[:, 0] = 2_000_000 + X[:, 0] / 100
+    codes = codes_of(X, y)
+    values = np.unique(X[:, 0])
+    assert len(np.unique(codes.of_new_rows(np.column_stack([values, values])))) > 30
+    assert_allclose(codes.of_new_rows(np.array([[2_000_040.0, 0.0]])), codes._unknown[None])
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
+    fitted = DirichletGPClassifier("product", **SETTINGS).fit(X, y)
+    there = fitted.predict_proba(torch.from_numpy(X))
+    assert_allclose(there, fitted.predict_proba(X), atol=1e-8)
+
+
+def test_a_loaded_copy_can_be_merged(fitted, tmp_path):
+    fitted.save(tmp_path / "model.dgp")
+    again = DirichletGPClassifier.load(tmp_path / "model.dgp")
+    assert_allclose(again.merge(fitted).class_count_, 2 * fitted.class_count_)
+
+
+def test_a_lengthscale_per_feature_is_one_per_column():
+    X, y = tariffs()
+    classifier = DirichletGPClassifier("product", lengthscale=[1.0, 2.0], **SETTINGS).fit(X, y)
+    assert classifier.lengthscale_.shape == (2,)
+
+
+def test_relevance_has_a_bar_per_column(fitted):
+    pytest.importorskip("matplotlib")
+    from dirichletgp.plotting import FeatureRelevanceDisplay, feature_relevance
+
+    assert feature_relevance(fitted).shape == (2,)
+    X, y = tariffs()
+    frame = pd.DataFrame(X, columns=["amount", "noise"])
+    named = DirichletGPClassifier("product", **SETTINGS).fit(frame, y)
+    display = FeatureRelevanceDisplay.from_estimator(named)
+    names = sorted(label.get_text() for label in display.ax_.get_yticklabels())
+    assert names == ["amount", "noise"]
+
+
+def test_a_number_missing_only_at_prediction_is_taken(fitted):
+    X, _ = tariffs(20, seed=5)
+    X[0, 0] = X[1, 1] = np.nan
+    assert np.all(np.isfinite(fitted.predict_proba(X)))
+
+
+def test_refreshing_follows_rows_that_moved():
+    X, y = tariffs()
+    first = DirichletGPClassifier("product", scaler=None, **SETTINGS).fit(X, y)
+    moved, signs = X + [0.0, 100.0], (X[:, 1] > 0).astype(int)
+    assert first.refresh(moved, signs).score(moved, signs) > 0.95
+
+
+def test_given_parameters_are_not_set_aside_by_the_choice_of_the_kernel():
+    X, y = tariffs(1_700)
+    table = pd.DataFrame({"x": X[:, 1], "kind": np.where(X[:, 0] > 1_000, "a", "b")})
+    given = {"lengthscale": 3.3, "variance": 2.0, "max_iter": 0, "n_inducing": 20}
+    classifier = DirichletGPClassifier(random_state=0, **given).fit(table, y)
+    assert classifier.variance_ == 2.0
+    assert np.nanmax(np.atleast_1d(classifier.lengthscale_)) == pytest.approx(3.3)

@@ -307,7 +307,9 @@ class DirichletGPClassifier(FittedClassifier):
                 sample = encoder.rows(material.sample)
             rows = TrainingRows(labelled(encoder, sample=sample), sample, material.prior)
             settings = self._settings(family, encoder, sample)
-            start = learned if start is None else start
+            own_start = self.lengthscale is not None or self.variance is not None
+            if start is None and self.max_iter > 0 and not own_start:
+                start = learned
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
             if start is not None and not start.fits(sample.take(np.arange(1)).X.shape[1]):

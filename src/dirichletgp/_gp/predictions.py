@@ -93,11 +93,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def fitted_names(self) -> list[str]:
         """For each scaled column the name of the column of X that it comes from; for displays."""
         fitted = self._fitted
-        columns = fitted.features.columns
-        if columns.is_plain:
-            return columns.names
+        columns, scaler = fitted.features.columns, fitted.encoder.scaler
         given = columns.names_in or [f"x{j}" for j in range(columns.n_in)]
-        return list(fitted.encoder.scaler.feature_names([given[j] for j in columns.origin]))
+        if not hasattr(scaler, "feature_names"):
+            return given
+        return list(scaler.feature_names([given[j] for j in columns.origin]))
 
     @property
     def kernel_(self) -> str:

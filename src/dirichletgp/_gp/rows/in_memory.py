@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 # of threads.
 _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
 _COMPARED_ROWS = 100_000
+# Rows that the scaling of columns of several kinds is learned from.
+_SCALED_ROWS = 100_000
 
 Keys = NDArray[np.uint64]
 
@@ -305,11 +307,17 @@ class Encoder:
         weights = unscaled.whole_weights(codes, sample.weights)
         plain = columns is None or columns.is_plain
         tied: Integers = np.empty(0, dtype=np.intp)
-        if as_codes:
-            tied = tied_columns(sample.X, len(classes))
+        own_scaler = estimator.scaler is None or isinstance(estimator.scaler, str)
+        if as_codes and own_scaler and np.ndim(estimator.lengthscale) == 0:
+            tied = tied_columns(sample.X[:_SCALED_ROWS], len(classes))
         if plain and len(tied) == 0:
             scaler = fit_scaler(estimator.scaler, sample.X, sample.labels, weights, rng)
             return cls(classes, factors, scaler)
+        if len(codes) > _SCALED_ROWS:
+            # Enough to learn the scaling from, in memory that does not grow with the rows.
+            some = np.linspace(0, len(codes) - 1, _SCALED_ROWS).astype(np.intp)
+            sample, codes = sample.part(some), codes[some]
+            weights = None if weights is None else weights[some]
         rows = np.asarray(sample.X, dtype=np.float64)
         levels = np.zeros(rows.shape[1], dtype=np.intp)
         if columns is not None and not plain:

@@ -272,15 +272,20 @@ def same_scaling(one: Any, other: Any) -> bool:
     """Whether two fitted scalers map rows alike, to the last bit."""
     if type(one) is not type(other):
         return False
-    if isinstance(one, NormalScores | StandardScaler | MinMaxScaler | FunctionTransformer):
-        mine, theirs = vars(one), vars(other)
-        return mine.keys() == theirs.keys() and all(
-            _equal(mine[name], theirs[name]) for name in mine
-        )
-    return pickle.dumps(one) == pickle.dumps(other)
+    library = type(one).__module__.partition(".")[0]
+    if library != __name__.partition(".")[0] and not isinstance(
+        one, StandardScaler | MinMaxScaler | FunctionTransformer
+    ):
+        return pickle.dumps(one) == pickle.dumps(other)
+    mine, theirs = vars(one), vars(other)
+    return mine.keys() == theirs.keys() and all(_equal(mine[name], theirs[name]) for name in mine)
 
 
 def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(np.array_equal, one, other))
-    return bool(np.array_equal(one, other))
+    """Whether two attributes of scalers are the same, which may be scalers themselves."""
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if hasattr(one, "__dict__") and not isinstance(one, np.ndarray):
+        return same_scaling(one, other)
+    one, other = np.asarray(one), np.asarray(other)
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))

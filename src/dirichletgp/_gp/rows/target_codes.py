@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from ..core.arrays import Array, Integers
 from ..core.operations import Operations
+from ..core.parallel import row_slices
 from .mixed import MixedScaler
 
 FOLDS = 5
@@ -30,6 +31,8 @@ _SMOOTH = 0.5
 _TOLD_ELSEWHERE = 0.9
 # A value is the same if single precision could not tell.
 _CLOSE = 1e-6
+_SLICE = 65_536
+_WHOLE_NUMBERS = 2.0**24  # as far as single precision has all of them
 # What stands for a missing value, which is not among those of any column.
 _NOWHERE = 1e300
 
@@ -129,7 +132,7 @@ class TargetCodes:
         for j, known, sums in zip(self.columns, self.values, self.sums, strict=True):
             column = on.filled(on.take(X, np.array([j])), _NOWHERE)
             difference = column - on.array(known[None])
-            other = difference * difference > on.array(np.square(_CLOSE * known)[None])
+            other = difference * difference > on.array(np.square(_tolerance(known))[None])
             same = on.where(other, difference * 0.0, 1.0)
             numbers = self._numbers(sums.sum(axis=1)) - self._unknown
             parts.append(same @ on.array(numbers) + on.array(self._unknown[None]))
@@ -148,14 +151,30 @@ class TargetCodes:
 
 
 def folds(X: Array) -> Integers:
-    """A fold for every row (n, D), by what it holds."""
-    bits = np.ascontiguousarray(np.where(np.isnan(X), 0.0, X + 0.0)).view(np.uint64)
+    """A fold for every row (n, D), by what it holds in single precision."""
     drawn: Integers = np.random.RandomState(0).randint(1, 2**31, size=(X.shape[1],))
-    odd = drawn.astype(np.uint64)
+    odd = 2 * drawn.astype(np.uint64) + np.uint64(1)
+    out = np.empty(len(X), dtype=np.intp)
     with np.errstate(over="ignore"):
-        mixed = ((bits ^ (bits >> np.uint64(29))) * (2 * odd + np.uint64(1))).sum(axis=1)
-        mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray((mixed >> np.uint64(40)) % np.uint64(FOLDS), dtype=np.intp)
+        for rows in row_slices(len(X), _SLICE):
+            part = np.where(np.isnan(X[rows]), 0.0, X[rows] + 0.0).astype(np.float32)
+            bits = np.ascontiguousarray(part).view(np.uint32).astype(np.uint64)
+            mixed = ((bits ^ (bits >> np.uint64(13))) * odd).sum(axis=1)
+            mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+            out[rows] = (mixed >> np.uint64(40)) % np.uint64(FOLDS)
+    return out
+
+
+def _tolerance(known: Array) -> Array:
+    """How far from each known value (V,) a number may be and still be that value.
+
+    As far as single precision may move it, but whole numbers that it holds are exact, and no number
+    is two values.
+    """
+    gaps = np.diff(known, prepend=-np.inf, append=np.inf)
+    nearest = np.minimum(gaps[:-1], gaps[1:])
+    exact = (known == np.round(known)) & (np.abs(known) <= _WHOLE_NUMBERS)
+    return np.where(exact, 0.0, np.minimum(_CLOSE * np.abs(known), 0.25 * nearest))
 
 
 def _roughness(sums: Array) -> float:
@@ -189,7 +208,7 @@ def _looked_up(column: Array, known: Array, numbers: Array, unknown: Array) -> A
     below = np.maximum(above - 1, 0)
     nearer_below = np.abs(column - known[below]) < np.abs(known[above] - column)
     place = np.where(nearer_below, below, above)
-    same = np.abs(column - known[place]) <= _CLOSE * np.abs(known[place])
+    same = np.abs(column - known[place]) <= _tolerance(known)[place]
     return np.where(same[:, None], numbers[place], unknown)
 
 

@@ -16,6 +16,7 @@ from ..core.statistics import ClassStatistics
 from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
+from ..rows.target_codes import ScalerWithTargetCodes
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ class Fitted:
 
         If it takes no holes, a missing value becomes that of the inducing point in the middle.
         """
-        if isinstance(self.encoder.scaler, MixedScaler):
+        if isinstance(self.encoder.scaler, MixedScaler | ScalerWithTargetCodes):
             return rows
         if not hasattr(self.encoder.scaler, "inverse_transform"):
             raise ValueError(

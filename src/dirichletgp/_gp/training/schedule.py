@@ -198,9 +198,9 @@ class Trainer:
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
         alpha = alpha if isinstance(alpha, float) else _FIRST_ALPHA
-        if kernel is None:
-            target_variance = LabelTransform.dirichlet(alpha).target_variance(self.rows.prior)
-            kernel = self.training.start_kernel(self.placer.pool, target_variance)
+        target_variance = LabelTransform.dirichlet(alpha).target_variance(self.rows.prior)
+        of_rows = self.training.start_kernel(self.placer.pool, target_variance)
+        kernel = of_rows if kernel is None else of_rows.beginning_at(kernel)
         points = self.placer.first_points(
             kernel, _POINTS_FOR_FEW_ROWS if self._rows_are_few else FEW_POINTS
         )

@@ -118,6 +118,10 @@ class Kernel(ABC):
         """With what can be taken over from an earlier kernel; None if nothing can."""
 
     @abstractmethod
+    def beginning_at(self, start: "Kernel") -> "Kernel":
+        """The kernel as made for the rows at hand, with the parameters of a `start` of its kind."""
+
+    @abstractmethod
     def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
         """Kernel matrix k(rows, points) of shape (n, M), for rows (n, D) and points (M, D)."""
 

@@ -136,6 +136,18 @@ class Product(Kernel):
             return None
         return replace(earlier if ard else earlier.pulled_together(), ard=ard)
 
+    def beginning_at(self, start: Kernel) -> Kernel:
+        """The parameters of the start, with the levels and holes of the rows at hand."""
+        if not isinstance(start, Product) or not np.array_equal(self._numbers, start._numbers):
+            return self
+        return replace(
+            self,
+            shares=start.shares,
+            lengthscale=start.lengthscale,
+            likeness=start.likeness,
+            variance=start.variance,
+        )
+
     @property
     def _numbers(self) -> AnyArray:
         return np.array([len(levels) > 0 for levels in self.levels])

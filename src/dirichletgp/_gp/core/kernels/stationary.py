@@ -72,6 +72,10 @@ class Stationary(Kernel):
             lengthscale = np.full(lengthscale.shape, np.exp(np.log(lengthscale).mean()))
         return cls(lengthscale, earlier.variance, ard)
 
+    def beginning_at(self, start: Kernel) -> Kernel:
+        """The start itself: rows leave nothing else behind."""
+        return start
+
     def at(self, points: Array) -> "StationaryAt":
         """The kernel at given points: there is nothing to prepare."""
         return StationaryAt(self, points)

@@ -104,33 +104,30 @@ def choose_points(
     When there are no more rows than points asked for, the rows themselves are returned: the model
     is then exact.
     """
-    return kernel.snapped(_chosen_among(method, rows, weights, n_points, kernel, rng))
-
-
-def _chosen_among(
-    method: str,
-    rows: Array,
-    weights: Array,
-    n_points: int,
-    kernel: Kernel,
-    rng: np.random.RandomState,
-) -> Array:
     if len(rows) <= n_points:
-        return rows.copy()
-    if method == "kmeans":
-        embedded = kernel.to_metric(rows)
-        centres = _kmeans(embedded, weights, n_points, rng)
-        if kernel.has_inverse_metric:
-            return kernel.from_metric(centres)
-        # Between categories there is nothing: the rows next to the centres stand for them.
-        return rows[np.unique(pairwise_distances_argmin(centres, embedded))]
-    if method == "rpcholesky":
+        chosen = rows.copy()
+    elif method == "kmeans":
+        chosen = _centres(rows, weights, n_points, kernel, rng)
+    elif method == "rpcholesky":
         # Where a level stands for a row, the kernel is one of levels.
-        levels = kernel.snapped(rows)
-        if len(levels) <= n_points:
-            return levels
-        return _randomly_pivoted_cholesky(levels, n_points, kernel, rng)
-    return rows[np.sort(rng.choice(len(rows), n_points, replace=False))]
+        chosen = kernel.snapped(rows)
+        if len(chosen) > n_points:
+            chosen = _randomly_pivoted_cholesky(chosen, n_points, kernel, rng)
+    else:
+        chosen = rows[np.sort(rng.choice(len(rows), n_points, replace=False))]
+    return kernel.snapped(chosen)
+
+
+def _centres(
+    rows: Array, weights: Array, n_points: int, kernel: Kernel, rng: np.random.RandomState
+) -> Array:
+    """Centres of clusters in the metric of the kernel, or the rows next to them."""
+    embedded = kernel.to_metric(rows)
+    centres = _kmeans(embedded, weights, n_points, rng)
+    if kernel.has_inverse_metric:
+        return kernel.from_metric(centres)
+    # Between categories there is nothing: the rows next to the centres stand for them.
+    return rows[np.unique(pairwise_distances_argmin(centres, embedded))]
 
 
 def _kmeans(rows: Array, weights: Array, n_points: int, rng: np.random.RandomState) -> Array:

@@ -63,6 +63,16 @@ class Chunk(NamedTuple):
             return self
         return self.part(np.flatnonzero(self.weights))
 
+    def fingerprint(self) -> bytes:
+        """A few bytes that other rows, labels or weights do not have."""
+        digest = hashlib.sha256()
+        labels, codes = np.unique(self.labels, return_inverse=True)
+        digest.update(repr((self.X.shape, self.X.dtype.str, labels.tolist())).encode())
+        weights = np.ones(len(codes)) if self.weights is None else self.weights
+        for array in (self.X, codes, weights):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.digest()
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -81,6 +91,8 @@ class Summary:
         The random numbers of the sampled rows; empty where nothing was drawn.
     missing : ndarray of shape (D,) of bool, or None
         In which columns values were found to be missing; None: in none.
+    fingerprint : bytes
+        Of all rows, labels and weights in their order; empty where nobody asked for it.
     """
 
     n_rows: int
@@ -89,6 +101,7 @@ class Summary:
     sample: Chunk
     priorities: Array
     missing: Booleans | None = None
+    fingerprint: bytes = b""
 
     @cached_property
     def classes(self) -> AnyArray:

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
 from ..core.probabilities.softmax import log_probability_of
@@ -72,10 +72,29 @@ class DirichletState(State):
         return LabelTransform.dirichlet(self.alpha_epsilon)
 
 
+class Expected(NamedTuple):
+    """What a fit knows of a model before it is trained, to compare a record with.
+
+    Attributes
+    ----------
+    kernel : type of Kernel
+    n_classes : int
+    n_features : int
+        Scaled.
+    categories : ndarray of shape (D,) or None
+        How many categories each scaled feature has, 0 for numbers; None: all are numbers.
+    """
+
+    kernel: type[Kernel]
+    n_classes: int
+    n_features: int
+    categories: Integers | None
+
+
 class TrainingRecord(Protocol):
     """What a long fit writes down on its way."""
 
-    def trained(self, rng: np.random.RandomState) -> DirichletState | None:
+    def trained(self, rng: np.random.RandomState, expected: Expected) -> DirichletState | None:
         """What training found before it was stopped; `rng` is set to what it was then."""
 
     def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
@@ -151,7 +170,9 @@ class Trainer:
         The search for the kernel begins at `start`, or where the settings say. Rows that are not
         `settled`, the first of a stream, do not decide for a plainer model.
         """
-        state = None if record is None else record.trained(self.resources.rng)
+        state = None
+        if record is not None:
+            state = record.trained(self.resources.rng, self._expected)
         if state is None:
             state = self._learn(start)
             if record is not None:
@@ -164,6 +185,12 @@ class Trainer:
             model = replace(model, solved=solved)
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter)
+
+    @property
+    def _expected(self) -> Expected:
+        n_features = self.rows.sample.take(np.arange(1)).X.shape[1]
+        settings = self.settings
+        return Expected(settings.kernel, len(self.rows.prior), n_features, settings.categories)
 
     def _learn(self, start: Kernel | None) -> DirichletState:
         """Kernel and points, from samples of the rows."""

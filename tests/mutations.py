@@ -67,9 +67,7 @@ def originals(folder):
 
     def keep(name, classifier, rows, extras=None):
         persistence.save(classifier, folder / "model.dgp", extras)
-        found[name] = Original(
-            "classifier", read_archive(folder / "model.dgp", "classifier"), rows
-        )
+        found[name] = Original("classifier", read_archive(folder / "model.dgp", "classifier"), rows)
 
     keep("two classes", quick().fit(X, y), X[:5])
     state = np.random.RandomState(3)
@@ -149,7 +147,9 @@ def _places(value):
 def _value(rng, before):
     """Something in the place of a JSON value."""
     if isinstance(before, int | float) and rng.random() < 0.3:
-        return before * float(rng.choice([-1.0, 0.5, 1e3, 1e30, 1e-30, 1.0 + 1e-9])) + rng.integers(2)
+        return before * float(rng.choice([-1.0, 0.5, 1e3, 1e30, 1e-30, 1.0 + 1e-9])) + rng.integers(
+            2
+        )
     if isinstance(before, str) and rng.random() < 0.3:
         return before + "x" if rng.random() < 0.5 else before[:-1]
     return copy.deepcopy(VALUES[rng.integers(len(VALUES))])

@@ -220,6 +220,23 @@ class InMemoryRows:
         X = np.ascontiguousarray(distinct[:, 1:])
         return InMemoryRows(X, codes, own, self.n_classes)
 
+    @property
+    def repetition(self) -> float:
+        """How often a row is there on average, by its weight; 1 if that is less."""
+        return 1.0 if self.weights is None else max(1.0, float(np.mean(self.weights)))
+
+    def each_once(self) -> "InMemoryRows":
+        """The same rows with a weight of 1 on average, if it is more.
+
+        A hundred copies of every row say no more about the kernel than one: taken at their word
+        they would have it follow the noise of their labels.
+        """
+        repetition = self.repetition
+        if self.weights is None or repetition == 1.0:
+            return self
+        weights = self.weights / repetition
+        return InMemoryRows(self.X, self.codes, weights, self.n_classes, self.scale)
+
     def identities(self) -> Integers:
         """A number for each row, the same for identical rows of a class, in the order of `merged`.
 

@@ -118,7 +118,7 @@ class FewRows:
             }
             losses = {name: self._loss(model) for name, model in models.items()}
             progress.note(", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()))
-        n = float(self._pool.class_weights.sum())
+        n = float(self._pool.class_weights.sum()) / self._pool.repetition
         best = min(losses, key=lambda name: losses[name] + _HANDICAPS[name] / n)
         if best == "constant":
             _warn_of_frequencies(losses["learned"], losses["constant"])

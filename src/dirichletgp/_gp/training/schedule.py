@@ -32,7 +32,7 @@ from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
 from . import few_rows
 from .fitted import Model
-from .inducing_points import FEW_POINTS, PointPlacer
+from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
 from .kernel_search import (
     BoundObjective,
     KernelTraining,
@@ -56,8 +56,11 @@ _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
 
 
-def _are_few(rows: InMemoryRows) -> bool:
-    return len(rows) <= _FEW_ROWS and len(rows) * rows.n_classes <= _FEW_PROBABILITIES
+def _are_few(rows: InMemoryRows, pool: InMemoryRows) -> bool:
+    """Whether rows are few, repetitions not counted: a row says no more if it is said again."""
+    n = len(pool)
+    all_there = len(rows) <= POOL_ROWS
+    return all_there and n <= _FEW_ROWS and n * rows.n_classes <= _FEW_PROBABILITIES
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class Trainer:
         self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
-        self._rows_are_few = _are_few(rows.sample)
+        self._rows_are_few = _are_few(rows.sample, self.placer.pool)
 
     def run(
         self,
@@ -212,7 +215,8 @@ class Trainer:
 
     def _objective(self, sample: InMemoryRows, state: DirichletState) -> WithBelief:
         """The collapsed bound, and what is believed of the kernel."""
-        rows = self.rows.everything.bound_rows(sample, self.settings.n_subsample or 0)
+        wanted = self.settings.n_subsample or 0
+        rows = self.rows.everything.bound_rows(sample.each_once(), wanted)
         prior, workers = self.rows.prior, self.resources.workers
         bound = BoundObjective(rows, state.transform, prior, state.jitter, workers)
         return WithBelief(bound, self._typical_kernel(state.transform), len(prior))

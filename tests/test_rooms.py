@@ -28,6 +28,7 @@ FLOORS = [
 # Inside the core: what each part may know besides itself.
 CORE = [
     "arrays",
+    "fields",
     "operations",
     "parallel",
     "kernels",

@@ -262,7 +262,7 @@ class DirichletGPClassifier(FittedClassifier):
             summary = rows.summary(self._sample_size(), _seed_without_a_draw(rng))
             progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")
             if record is not None:
-                record.compare(summary)
+                record.compare(summary, rows.columns)
             found = rows.columns
             if summary.missing is not None:
                 found = found.with_missing(summary.missing)
@@ -312,7 +312,8 @@ class DirichletGPClassifier(FittedClassifier):
                 start = learned
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
-            if start is not None and not start.fits(sample.take(np.arange(1)).X.shape[1]):
+            n_scaled = sample.take(np.arange(1)).X.shape[1]
+            if start is not None and not start.fits(n_scaled, encoder.categories):
                 start = None
             model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)
         progress.done()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,9 @@ class Model:
         flatter the model.
     solved : Posterior or None
         The solved regressions, where they are known already.
+
+    What follows from these is computed when it is first asked for, by one thread while others wait,
+    and never changes: any number of threads may share a model.
     """
 
     basis: Basis
@@ -97,6 +101,7 @@ class Model:
     alpha_epsilon: float
     left_out: LeftOut | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
+    _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
     @property
     def kernel(self) -> Kernel:
@@ -108,16 +113,18 @@ class Model:
         """The scaled inducing points of the basis, of shape (M, D)."""
         return self.basis.points
 
-    @cached_property
+    @property
     def posterior(self) -> Posterior:
         """The solved regressions."""
-        return self.solved or self.solve(self.transform)
+        return self.prepared(1)
 
     def prepared(self, n_jobs: int | None) -> Posterior:
         """The posterior, solved by several threads if it was not yet."""
-        if self.solved is None and "posterior" not in vars(self):
-            vars(self)["posterior"] = self.solve(self.transform, n_jobs)
-        return self.posterior
+        with self._lock:
+            if self.solved is None:
+                vars(self)["solved"] = self.solve(self.transform, n_jobs)
+            assert self.solved is not None
+            return self.solved
 
     @cached_property
     def bound(self) -> float:
@@ -155,7 +162,7 @@ class Model:
         statistics = ClassStatistics(counts, sums, unpacked_grams(packed, sums.shape[1]))
         kernel, points = state["basis"]
         basis = basis_again(kernel, points, state["jitter"])
-        vars(self).update(state, statistics=statistics, basis=basis, solved=None)
+        vars(self).update(state, statistics=statistics, basis=basis, solved=None, _lock=Lock())
 
 
 def basis_again(kernel: Kernel, points: Array, jitter: float) -> Basis:

@@ -132,7 +132,11 @@ class LabelSearch:
         self.prior = prior
         self.rows = rows
         self.workers = workers
-        self._mistakes = 1.0 / (rows.n_rows + 2.0) if rows.leave_out else 0.0
+        # If every row is there many times, noises as many times as large give the same model as
+        # once.
+        self._repetition = max(1.0, float(np.mean(rows.weights)))
+        n_rows = rows.n_rows / self._repetition
+        self._mistakes = 1.0 / (n_rows + 2.0) if rows.leave_out else 0.0
         n = len(rows.codes)
         self._coarse = n > _FEW_ROWS or n * len(prior) > _FEW_PROBABILITIES
         self._inside = rows.codes[:, None] == np.arange(len(prior))
@@ -158,7 +162,7 @@ class LabelSearch:
         self._keep_active_classes(start)
         best = start
         best_loss = self.score(start)
-        low, high = np.log(_NOISE_RANGE)
+        low, high = np.log(_NOISE_RANGE) + np.log(self._repetition)
 
         def loss(log_noises: Array) -> float:
             nonlocal best, best_loss
@@ -170,7 +174,8 @@ class LabelSearch:
                 best_loss = value
             return value
 
-        origin = np.clip(np.log([start.noise_in, start.noise_out]), low, high)
+        noises = self._repetition * np.array([start.noise_in, start.noise_out])
+        origin = np.clip(np.log(noises), low, high)
         simplex = np.clip(origin + _USUAL_STEPS, low, high)
         options = {"maxfev": evaluations, "initial_simplex": simplex, "xatol": 0.25, "fatol": 2e-4}
         minimize(loss, origin, method="Nelder-Mead", options=options)

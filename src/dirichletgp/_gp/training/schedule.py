@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
 from ..core.probabilities.softmax import log_probability_of
@@ -32,7 +32,7 @@ from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
 from . import few_rows
 from .fitted import Model
-from .inducing_points import FEW_POINTS, PointPlacer
+from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
 from .kernel_search import (
     BoundObjective,
     KernelTraining,
@@ -56,8 +56,11 @@ _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
 
 
-def _are_few(rows: InMemoryRows) -> bool:
-    return len(rows) <= _FEW_ROWS and len(rows) * rows.n_classes <= _FEW_PROBABILITIES
+def _are_few(rows: InMemoryRows, pool: InMemoryRows) -> bool:
+    """Whether rows are few, repetitions not counted: a row says no more if it is said again."""
+    n = len(pool)
+    all_there = len(rows) <= POOL_ROWS
+    return all_there and n <= _FEW_ROWS and n * rows.n_classes <= _FEW_PROBABILITIES
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,29 @@ class DirichletState(State):
         return LabelTransform.dirichlet(self.alpha_epsilon)
 
 
+class Expected(NamedTuple):
+    """What a fit knows of a model before it is trained, to compare a record with.
+
+    Attributes
+    ----------
+    kernel : type of Kernel
+    n_classes : int
+    n_features : int
+        Scaled.
+    categories : ndarray of shape (D,) or None
+        How many categories each scaled feature has, 0 for numbers; None: all are numbers.
+    """
+
+    kernel: type[Kernel]
+    n_classes: int
+    n_features: int
+    categories: Integers | None
+
+
 class TrainingRecord(Protocol):
     """What a long fit writes down on its way."""
 
-    def trained(self, rng: np.random.RandomState) -> DirichletState | None:
+    def trained(self, rng: np.random.RandomState, expected: Expected) -> DirichletState | None:
         """What training found before it was stopped; `rng` is set to what it was then."""
 
     def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
@@ -138,7 +160,7 @@ class Trainer:
         self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
-        self._rows_are_few = _are_few(rows.sample)
+        self._rows_are_few = _are_few(rows.sample, self.placer.pool)
 
     def run(
         self,
@@ -151,7 +173,9 @@ class Trainer:
         The search for the kernel begins at `start`, or where the settings say. Rows that are not
         `settled`, the first of a stream, do not decide for a plainer model.
         """
-        state = None if record is None else record.trained(self.resources.rng)
+        state = None
+        if record is not None:
+            state = record.trained(self.resources.rng, self._expected)
         if state is None:
             state = self._learn(start)
             if record is not None:
@@ -164,6 +188,12 @@ class Trainer:
             model = replace(model, solved=solved)
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter)
+
+    @property
+    def _expected(self) -> Expected:
+        n_features = self.rows.sample.take(np.arange(1)).X.shape[1]
+        settings = self.settings
+        return Expected(settings.kernel, len(self.rows.prior), n_features, settings.categories)
 
     def _learn(self, start: Kernel | None) -> DirichletState:
         """Kernel and points, from samples of the rows."""
@@ -185,7 +215,8 @@ class Trainer:
 
     def _objective(self, sample: InMemoryRows, state: DirichletState) -> WithBelief:
         """The collapsed bound, and what is believed of the kernel."""
-        rows = self.rows.everything.bound_rows(sample, self.settings.n_subsample or 0)
+        wanted = self.settings.n_subsample or 0
+        rows = self.rows.everything.bound_rows(sample.each_once(), wanted)
         prior, workers = self.rows.prior, self.resources.workers
         bound = BoundObjective(rows, state.transform, prior, state.jitter, workers)
         return WithBelief(bound, self._typical_kernel(state.transform), len(prior))

@@ -18,7 +18,7 @@ from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
-from .predictions import FittedClassifier
+from .decisions.deciding import DecidingClassifier
 from .rows.arrays import checked_rows
 from .rows.columns import Columns
 from .rows.door import Given, LabelledRows, SampleSize, choose_rows, missing_in
@@ -46,7 +46,7 @@ from .training.settings import (
 _ADVICE = " Declare new labels once, with all others, in the argument classes of partial_fit."
 
 
-class DirichletGPClassifier(FittedClassifier):
+class DirichletGPClassifier(DecidingClassifier):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the
@@ -305,7 +305,9 @@ class DirichletGPClassifier(FittedClassifier):
             with progress.stage(Stage.SCALING):
                 encoder = material.encoder(family, self, rng)
                 sample = encoder.rows(material.sample)
-            rows = TrainingRows(labelled(encoder, sample=sample), sample, material.prior)
+            rows = TrainingRows(
+                labelled(encoder, sample=sample), sample, material.prior, encoder.class_factors
+            )
             settings = self._settings(family, encoder, sample)
             own_start = self.lengthscale is not None or self.variance is not None
             if start is None and self.max_iter > 0 and not own_start:
@@ -314,9 +316,18 @@ class DirichletGPClassifier(FittedClassifier):
                 start = settings.kernel.continuing(start, settings.ard)
             if start is not None and not start.fits(sample.take(np.arange(1)).X.shape[1]):
                 start = None
-            model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)
+            trained = Trainer(rows, settings, resources).run(record, start, settled)
+            origin = encoder.origin(material.columns)
         progress.done()
-        return Fitted(encoder, Features(material.columns), model, n_iter, progress.history)
+        return Fitted(
+            encoder,
+            Features(material.columns),
+            trained.model,
+            trained.n_iter,
+            progress.history,
+            scores=trained.scores,
+            background=None if origin is None else sample.background(origin),
+        )
 
     def _settings(
         self, family: Family, encoder: Encoder, sample: InMemoryRows

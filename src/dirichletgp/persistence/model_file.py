@@ -25,6 +25,7 @@ from .._gp.training.fitted import (
     unpacked_grams,
 )
 from .archive import Archive, ModelFileError, read_archive, write_archive
+from .remembered import background_restored, remembered_described, scores_restored
 from .scalers import scaler_described, scaler_restored
 from .values import (
     Arrays,
@@ -146,7 +147,8 @@ def _described(classifier: Any) -> Archive:
     arrays["grams"] = packed_grams(statistics.grams)
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
-    return Archive(content, arrays)
+    remembered, remembered_arrays = remembered_described(fitted)
+    return Archive(content | remembered, arrays | remembered_arrays)
 
 
 def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
@@ -171,6 +173,8 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
         n_iter=whole_number(content["n_iter"]),
         history=_history_restored(content.get("history", [])),
         first_rows=_first_rows_restored(content, features, len(encoder.classes), arrays),
+        scores=scores_restored(content, arrays, len(encoder.classes)),
+        background=background_restored(arrays, model.points.shape[1]),
     )
     return classifier
 

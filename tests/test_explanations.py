@@ -58,7 +58,8 @@ def expectation(classifier, row, known):
     fitted = classifier._fitted
     background, origin = fitted.background, fitted.origin
     choices = [
-        [row[origin == j]] if known[j] else list(background[:, origin == j]) for j in range(len(known))
+        [row[origin == j]] if known[j] else list(background[:, origin == j])
+        for j in range(len(known))
     ]
     mixed = []
     for pieces in itertools.product(*choices):

@@ -31,9 +31,7 @@ def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
     return content, arrays
 
 
-def scores_restored(
-    content: Mapping[str, Any], arrays: Arrays, n_classes: int
-) -> SetScores | None:
+def scores_restored(content: Mapping[str, Any], arrays: Arrays, n_classes: int) -> SetScores | None:
     """The scores of a file, if it has some."""
     if _HOLD not in content:
         return None

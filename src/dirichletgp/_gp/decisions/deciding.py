@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,15 @@ from numpy.typing import ArrayLike
 
 from ..core.arrays import Array, Booleans
 from ..predictions import FittedClassifier
+from ..rows.arrays import checked_labels
 from ..rows.scaling import scaling_function
+from ..rows.weights import sample_weights
 from ..training.settings import choice, fraction
+from .costs import Decision, cheapest
 from .explanation import LOG_ODDS, OUTPUTS, contributions, explained
+from .label_issues import LabelIssues, issues_among, twins_of
 from .sets import prediction_sets, scores_that_hold
+from .thresholds import PRECISION, RECALL, Reached, Threshold, threshold_for
 
 
 class DecidingClassifier(FittedClassifier):
@@ -62,7 +68,7 @@ class DecidingClassifier(FittedClassifier):
         >>> X, y = load_iris(return_X_y=True)
         >>> classifier = DirichletGPClassifier(random_state=0).fit(X, y)
         >>> classifier.predict_set([[5.0, 3.4, 1.5, 0.2], [6.0, 2.7, 5.1, 1.6]], 0.99).tolist()
-        [[True, False, False], [False, True, True]]
+        [[True, False, False], [False, False, True]]
         """
         coverage = fraction("coverage", coverage)
         scores = scores_that_hold(self._fitted.scores)
@@ -135,6 +141,137 @@ class DecidingClassifier(FittedClassifier):
         values, _ = contributions(self._fitted, self._scaled(X), LOG_ODDS, self.n_jobs)
         return np.abs(values).mean(axis=(0, 2))
 
+    def label_issues(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LabelIssues:
+        """Training rows whose label looks wrong, the most suspicious first.
+
+        Each row is predicted without itself, as by `loo_proba`; those whose likeliest label is
+        not the given one are listed. Rows that are all but the same and have different labels are
+        named together.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows that the model was fitted to, all or some.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,) or None
+            Their weights in the fit.
+
+        Returns
+        -------
+        LabelIssues
+        """
+        fitted = self._fitted
+        probabilities = self.loo_proba(X, y, sample_weight)
+        rows, labels = self._matrix_and_labels(X, y)
+        codes = fitted.encoder.codes(labels)
+        issues = issues_among(probabilities, codes, fitted.classes)
+        scaled = fitted.encoder.scale(np.asarray(rows, dtype=np.float64))
+        return replace(issues, twin=twins_of(issues.rows, scaled, codes, fitted.model.kernel))
+
+    def decide(self, X: ArrayLike, costs: ArrayLike, decline: float | None = None) -> Decision:
+        """The decisions that cost least on average, and where it is cheaper to decline.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        costs : array-like of shape (n_classes, n_classes)
+            ``costs[i][j]`` is what it costs to decide for ``classes_[j]`` where ``classes_[i]`` is
+            right.
+        decline : float or None, default=None
+            What it costs to decide nothing, and ask somebody. None: that cannot be done.
+
+        Returns
+        -------
+        Decision
+            `labels`, the expected `cost`, and where it is better to have `declined`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> classifier = DirichletGPClassifier(kernel="rbf", random_state=0).fit(X[::2], y[::2])
+        >>> costs = [[0, 50], [5, 0]]  # a tumour (0) that is missed costs ten false alarms
+        >>> decision = classifier.decide(X[1::2], costs, decline=2)
+        >>> decision.labels.shape, bool(decision.cost.max() <= 2)
+        ((284,), True)
+        """
+        return cheapest(self.predict_proba(X), self.classes_, costs, decline)
+
+    def threshold(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        precision: float | None = None,
+        recall: float | None = None,
+        label: Any = None,
+        level: float = 0.95,
+        sample_weight: ArrayLike | None = None,
+    ) -> Threshold:
+        """The threshold on a label's probability that reaches a precision or a recall.
+
+        Left-out predictions of the training rows choose it, so no rows need to be held back, and
+        say how certain it is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows that the model was fitted to, all or some.
+        y : array-like of shape (n,)
+            Their labels.
+        precision, recall : float or None
+            What is wanted, one of the two: the share of rows above the threshold that have the
+            label, or the share of rows with the label that are above it.
+        label : object, default=None
+            None: the second of two classes.
+        level : float, default=0.95
+            Of the intervals.
+        sample_weight : array-like of shape (n,) or None
+            Their weights in the fit.
+
+        Returns
+        -------
+        Threshold
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> classifier = DirichletGPClassifier(kernel="rbf", random_state=0).fit(X, y)
+        >>> found = classifier.threshold(X, y, recall=0.99)
+        >>> 0.99 <= found.recall <= 1.0
+        True
+        """
+        if (precision is None) == (recall is None):
+            raise ValueError(
+                f"precision={precision!r} and recall={recall!r}: pass one of the two as a number."
+            )
+        target = RECALL if precision is None else PRECISION
+        wanted = fraction(target, recall if precision is None else precision)
+        level = fraction("level", level)
+        place = self._place_of(label)
+        probabilities = self.loo_proba(X, y, sample_weight)
+        codes = self._fitted.encoder.codes(checked_labels(y, probabilities))
+        weights = sample_weights(sample_weight, len(codes))
+        reached = Reached.of(probabilities[:, place], codes == place, weights)
+        return threshold_for(reached, target, wanted, level)
+
+    def _place_of(self, label: Any) -> int:
+        """Where a label stands among the classes; None is the second of two."""
+        classes = self.classes_.tolist()
+        if label is None:
+            if len(classes) > 2:
+                raise ValueError(f"label=None, but there are {len(classes)} classes; pass a label.")
+            return 1
+        if label not in classes:
+            raise ValueError(f"label={label!r} is not among the classes, {classes[:5]}.")
+        return classes.index(label)
+
     @property
     def _column_names(self) -> list[str]:
         """Names of the columns of X, which are x0, x1, ... if they have none."""
@@ -145,4 +282,3 @@ class DecidingClassifier(FittedClassifier):
         """Rows of X as the kernel sees them, (n, D)."""
         rows = np.asarray(self._matrix(X), dtype=np.float64)
         return scaling_function(self._fitted.encoder.scaler)(rows)
-

@@ -28,7 +28,7 @@ from ..core.statistics import (
     pull_back,
 )
 from .mixed import MixedScaler
-from .scaling import fit_scaler, scaling_function, tied_columns
+from .scaling import fit_scaler, is_identity, scaling_function, tied_columns
 from .target_codes import ScalerWithTargetCodes, TargetCodes, WeighedLabels
 from .weights import class_factors
 
@@ -410,13 +410,12 @@ class Encoder:
 
     def origin(self, columns: "Columns") -> Integers | None:
         """For each scaled column the column of X that it is a part of; None if they are mixed."""
-        given = [str(j) for j in columns.origin.tolist()]
+        own = range(columns.n_in) if columns.is_plain else columns.origin.tolist()
+        given = [str(j) for j in own]
         if hasattr(self.scaler, "feature_names"):
             given = self.scaler.feature_names(given)
-        elif not isinstance(self.scaler, OneToOneFeatureMixin):
-            # A function that is not given is the identity.
-            if getattr(self.scaler, "func", self) is not None:
-                return None
+        elif not isinstance(self.scaler, OneToOneFeatureMixin) and not is_identity(self.scaler):
+            return None
         return np.array([int(name) for name in given], dtype=np.intp)
 
     def unscaled(self, points: Array) -> Array:

@@ -133,9 +133,117 @@ def share(flags):
     return f"{sum(map(bool, flags))} of {len(flags)}"
 
 
+def shapley():
+    """Seconds for exact values of 1,000 rows, and for shap's sampling of a few of them."""
+    import shap
+
+    X, y = load("letter")
+    rng = np.random.default_rng(0)
+    train = rng.permutation(len(y))[:TRAIN]
+    rows = X[rng.permutation(len(y))[:1_000]]
+    for kernel in ("rbf", "product"):
+        for n_points in (POINTS, 1_000):
+            settings = {"n_inducing": n_points, "max_iter": 5, "random_state": 0}
+            model = DirichletGPClassifier(kernel, **settings).fit(X[train], y[train] < 13)
+            model.explain(rows[:2])
+            exact = min(timed(lambda: model.explain(rows)) for _ in range(3))
+            few = rows[:10]
+
+            def log_odds(Z, model=model):
+                mean, _ = model.latent_mean_and_variance(Z)
+                return mean[:, 1] - mean[:, 0]
+
+            background = shap.sample(X[train], 100, random_state=0)
+            explainer = shap.KernelExplainer(log_odds, background)
+            sampled = 100 * timed(lambda: explainer.shap_values(few, silent=True))
+            print(
+                f"{kernel}, {n_points} points, 16 features, 1,000 rows: exact {exact:.2f} s, "
+                f"shap.KernelExplainer {sampled:.0f} s (from 10 rows), ratio {sampled / exact:.0f}",
+                flush=True,
+            )
+
+
+def timed(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def labels(names):
+    """How well flipped labels are found: area under the precision-recall curve, and seconds."""
+    from cleanlab.rank import get_label_quality_scores
+    from lightgbm import LGBMClassifier
+    from sklearn.metrics import average_precision_score
+    from sklearn.model_selection import cross_val_predict
+
+    print("| dataset | ours | seconds | cleanlab, LightGBM in five folds | seconds |")
+    print("|---|---:|---:|---:|---:|")
+    for name in names:
+        X, y, _, _ = parts(name, 0)
+        y = np.unique(y, return_inverse=True)[1]
+        n_classes = len(np.unique(y))
+        rng = np.random.default_rng(1)
+        wrong = rng.random(len(y)) < 0.1
+        given = np.where(wrong, (y + rng.integers(1, n_classes, len(y))) % n_classes, y)
+        found = {}
+
+        def by_us(found=found, X=X, given=given):
+            found["ours"] = ours().fit(X, given).label_issues(X, given).quality
+
+        def by_trees(found=found, X=X, given=given):
+            trees = LGBMClassifier(verbose=-1, n_jobs=2, random_state=0)
+            p = cross_val_predict(trees, X, given, cv=5, method="predict_proba")
+            found["trees"] = get_label_quality_scores(given, p)
+
+        seconds = [timed(by_us), timed(by_trees)]
+        area = {key: average_precision_score(wrong, -quality) for key, quality in found.items()}
+        print(
+            f"| {name} | {area['ours']:.3f} | {seconds[0]:.1f} | {area['trees']:.3f} "
+            f"| {seconds[1]:.1f} |",
+            flush=True,
+        )
+
+
+def crowd(splits):
+    """Five unreliable voters: votes as they are, and the majority; error against the truth."""
+    print("| rows | right votes | votes: error, MNLL | majority: error, MNLL |")
+    print("|---:|---:|---:|---:|")
+    for n in (100, 300, 1_000):
+        for skill in (0.6, 0.7):
+            found = []
+            for seed in range(splits):
+                rng = np.random.default_rng(seed)
+                X, truth = crowd_rows(n, rng)
+                X_test, y_test = crowd_rows(4_000, rng)
+                right = rng.random((n, 5)) < skill
+                others = (truth[:, None] + rng.integers(1, 3, (n, 5))) % 3
+                said = np.where(right, truth[:, None], others)
+                votes = np.stack([(said == c).sum(axis=1) for c in range(3)], axis=1)
+                # Ties are broken at random, as a person would.
+                majority = (votes + rng.uniform(0, 0.1, votes.shape)).argmax(axis=1)
+                for target in (votes, majority):
+                    model = DirichletGPClassifier("rbf", n_inducing=POINTS, random_state=0)
+                    p = model.fit(X, target).predict_proba(X_test)
+                    error = float(np.mean(p.argmax(axis=1) != y_test))
+                    found.append((error, -float(np.log(p[np.arange(4_000), y_test]).mean())))
+            votes, majority = np.mean(found[::2], axis=0), np.mean(found[1::2], axis=0)
+            print(
+                f"| {n} | {skill} | {votes[0]:.3f}, {votes[1]:.3f} "
+                f"| {majority[0]:.3f}, {majority[1]:.3f} |",
+                flush=True,
+            )
+
+
+def crowd_rows(n, rng):
+    """Rows of three classes that meet along curves, and the true class of each."""
+    X = rng.uniform(-2, 2, (n, 2))
+    scores = np.column_stack([X[:, 1] - np.sin(2 * X[:, 0]), -X[:, 1], X[:, 0]])
+    return X, scores.argmax(axis=1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("sets",))
+    parser.add_argument("part", choices=("sets", "shapley", "labels", "crowd"))
     parser.add_argument("--datasets", nargs="+")
     parser.add_argument("--splits", type=int, default=3)
     arguments = parser.parse_args()
@@ -144,6 +252,12 @@ def main():
     start = time.perf_counter()
     if arguments.part == "sets":
         sets(arguments.datasets or SETS, arguments.splits)
+    elif arguments.part == "shapley":
+        shapley()
+    elif arguments.part == "labels":
+        labels(arguments.datasets or LABELS)
+    else:
+        crowd(arguments.splits)
     print(f"\n{time.perf_counter() - start:.0f} s")
 
 

@@ -215,9 +215,12 @@ class DirichletGPClassifier(DecidingClassifier):
             starts anew every time; or a Dask array or dataframe, whose chunks stay where they are;
             or a PyTorch tensor, whose device does what has the size of the rows. Memory maps are
             read piece by piece.
-        y : array-like of shape (n,), str or None
+        y : array-like of shape (n,) or (n, n_classes), str, list of str or None
             Class labels of any type; the name of the label column of files and Arrow tables; None
-            with blocks.
+            with blocks. With a column for each of several classes, labels that are not certain: a
+            row with the numbers (3, 0, 1), votes or probabilities, is the same as the row given
+            with the first label and weight 3 and with the third and weight 1. Classes are then
+            called as the columns of a frame are, or 0, 1, ... Of files, the names of such columns.
         sample_weight : array-like of shape (n,), str or None
             A weight of 2 means the same as the row given twice; rows of weight 0 are ignored. The
             name of a column of files and Arrow tables.

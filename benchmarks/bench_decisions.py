@@ -2,7 +2,7 @@
 
     python benchmarks/bench_decisions.py sets [--splits 3] [--datasets magic letter]
     python benchmarks/bench_decisions.py shapley
-    python benchmarks/bench_decisions.py labels
+    python benchmarks/bench_decisions.py labels [--rivals lightgbm boosting catboost]
     python benchmarks/bench_decisions.py crowd
 
 Models have 200 inducing points and are otherwise the defaults. Datasets are read from
@@ -146,8 +146,7 @@ def shapley():
             settings = {"n_inducing": n_points, "max_iter": 5, "random_state": 0}
             model = DirichletGPClassifier(kernel, **settings).fit(X[train], y[train] < 13)
             model.explain(rows[:2])
-            exact = min(timed(lambda: model.explain(rows)) for _ in range(3))
-            few = rows[:10]
+            exact = min(timed(model.explain, rows) for _ in range(3))
 
             def log_odds(Z, model=model):
                 mean, _ = model.latent_mean_and_variance(Z)
@@ -155,7 +154,7 @@ def shapley():
 
             background = shap.sample(X[train], 100, random_state=0)
             explainer = shap.KernelExplainer(log_odds, background)
-            sampled = 100 * timed(lambda: explainer.shap_values(few, silent=True))
+            sampled = 100 * timed(explainer.shap_values, rows[:10], silent=True)
             print(
                 f"{kernel}, {n_points} points, 16 features, 1,000 rows: exact {exact:.2f} s, "
                 f"shap.KernelExplainer {sampled:.0f} s (from 10 rows), ratio {sampled / exact:.0f}",
@@ -163,21 +162,36 @@ def shapley():
             )
 
 
-def timed(function):
+def timed(function, *args, **options):
     start = time.perf_counter()
-    function()
+    function(*args, **options)
     return time.perf_counter() - start
 
 
-def labels(names):
+def trees(name):
+    """Boosted trees with their defaults."""
+    if name == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(verbose=-1, n_jobs=2, random_state=0)
+    if name == "catboost":
+        from catboost import CatBoostClassifier
+
+        return CatBoostClassifier(random_seed=0, verbose=False, allow_writing_files=False)
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=0)
+
+
+def labels(names, rivals):
     """How well flipped labels are found: area under the precision-recall curve, and seconds."""
     from cleanlab.rank import get_label_quality_scores
-    from lightgbm import LGBMClassifier
     from sklearn.metrics import average_precision_score
     from sklearn.model_selection import cross_val_predict
 
-    print("| dataset | ours | seconds | cleanlab, LightGBM in five folds | seconds |")
-    print("|---|---:|---:|---:|---:|")
+    columns = " | ".join(f"cleanlab, {rival} | seconds" for rival in rivals)
+    print(f"| dataset | ours | seconds | {columns} |")
+    print("|---|---:|---:|" + "---:|---:|" * len(rivals))
     for name in names:
         X, y, _, _ = parts(name, 0)
         y = np.unique(y, return_inverse=True)[1]
@@ -185,23 +199,17 @@ def labels(names):
         rng = np.random.default_rng(1)
         wrong = rng.random(len(y)) < 0.1
         given = np.where(wrong, (y + rng.integers(1, n_classes, len(y))) % n_classes, y)
-        found = {}
-
-        def by_us(found=found, X=X, given=given):
-            found["ours"] = ours().fit(X, given).label_issues(X, given).quality
-
-        def by_trees(found=found, X=X, given=given):
-            trees = LGBMClassifier(verbose=-1, n_jobs=2, random_state=0)
-            p = cross_val_predict(trees, X, given, cv=5, method="predict_proba")
-            found["trees"] = get_label_quality_scores(given, p)
-
-        seconds = [timed(by_us), timed(by_trees)]
-        area = {key: average_precision_score(wrong, -quality) for key, quality in found.items()}
-        print(
-            f"| {name} | {area['ours']:.3f} | {seconds[0]:.1f} | {area['trees']:.3f} "
-            f"| {seconds[1]:.1f} |",
-            flush=True,
-        )
+        start = time.perf_counter()
+        found = [ours().fit(X, given).label_issues(X, given).quality]
+        seconds = [time.perf_counter() - start]
+        for rival in rivals:
+            start = time.perf_counter()
+            p = cross_val_predict(trees(rival), X, given, cv=5, method="predict_proba")
+            found.append(get_label_quality_scores(given, p))
+            seconds.append(time.perf_counter() - start)
+        areas = [average_precision_score(wrong, -quality) for quality in found]
+        line = " | ".join(f"{a:.3f} | {s:.1f}" for a, s in zip(areas, seconds, strict=True))
+        print(f"| {name} | {line} |", flush=True)
 
 
 def crowd(splits):
@@ -245,6 +253,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=("sets", "shapley", "labels", "crowd"))
     parser.add_argument("--datasets", nargs="+")
+    parser.add_argument("--rivals", nargs="+", default=["lightgbm", "boosting"])
     parser.add_argument("--splits", type=int, default=3)
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -255,7 +264,7 @@ def main():
     elif arguments.part == "shapley":
         shapley()
     elif arguments.part == "labels":
-        labels(arguments.datasets or LABELS)
+        labels(arguments.datasets or LABELS, arguments.rivals)
     else:
         crowd(arguments.splits)
     print(f"\n{time.perf_counter() - start:.0f} s")

@@ -7,6 +7,7 @@ and show calibration.
 from ._gp.classifier import DirichletGPClassifier
 from ._gp.core.regressions import LabelTransform
 from ._gp.decisions.costs import Decision
+from ._gp.decisions.effects import Effect
 from ._gp.decisions.explanation import Explanation
 from ._gp.decisions.label_issues import LabelIssues
 from ._gp.decisions.thresholds import Threshold
@@ -16,6 +17,7 @@ from .baselines import GPRegressionClassifier, NystromRidgeClassifier, Variation
 __all__ = [
     "Decision",
     "DirichletGPClassifier",
+    "Effect",
     "Explanation",
     "GPRegressionClassifier",
     "LabelIssues",

@@ -15,6 +15,7 @@ from ..rows.scaling import scaling_function
 from ..rows.weights import sample_weights
 from ..training.settings import choice, fraction
 from .costs import Decision, cheapest
+from .effects import Effect, effect
 from .explanation import LOG_ODDS, OUTPUTS, contributions, explained
 from .label_issues import LabelIssues, issues_among, twins_of
 from .sets import prediction_sets, scores_that_hold
@@ -140,6 +141,50 @@ class DecidingClassifier(FittedClassifier):
         """
         values, _ = contributions(self._fitted, self._scaled(X), LOG_ODDS, self.n_jobs)
         return np.abs(values).mean(axis=(0, 2))
+
+    def effect(self, X: ArrayLike, *features: str | int) -> Effect:
+        """The effect of one feature by itself, or of two together, at the values in some rows.
+
+        It is the change in the log-odds of each class against the others that a feature brings
+        about when all other features are drawn from the training rows, each by itself; on average
+        over the training rows it is zero. `EffectDisplay` draws it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows; only the features that are named matter.
+        *features : str or int
+            Names or positions of one feature or of two.
+
+        Returns
+        -------
+        Effect
+            `mean` and posterior standard `deviation`, each of shape (n, n_classes).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> classifier = DirichletGPClassifier(kernel="rbf", random_state=0).fit(X, y)
+        >>> found = classifier.effect(X, 2)
+        >>> bool(found.mean[0, 0] > found.mean[100, 0])  # short petals speak for the first class
+        True
+        """
+        if not 1 <= len(features) <= 2:
+            raise ValueError(f"features={features!r}: name one feature, or two.")
+        places = [self._place_of_feature(feature) for feature in features]
+        return effect(self._fitted, self._scaled(X), places, self.n_jobs)
+
+    def _place_of_feature(self, feature: str | int) -> int:
+        names = self._column_names
+        if isinstance(feature, str) and feature in names:
+            return names.index(feature)
+        if isinstance(feature, int | np.integer) and 0 <= feature < len(names):
+            return int(feature)
+        raise ValueError(
+            f"feature={feature!r} is neither a position below {len(names)} nor one of {names[:10]}."
+        )
 
     def label_issues(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -228,7 +228,7 @@ def _column(rows: Any, feature: str | int) -> AnyArray:
 def _grid(values: AnyArray, most: int) -> tuple[AnyArray, AnyArray]:
     """Some values in order, and rows that have them: numbers spread as the rows are."""
     if values.dtype.kind != "f":
-        texts = np.array([str(value) for value in values.tolist()])
+        texts = np.array(["missing" if _lacks(v) else str(v) for v in values.tolist()])
         distinct, first, counts = np.unique(texts, return_index=True, return_counts=True)
         kept = np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES]
         return distinct[kept], first[kept]
@@ -240,6 +240,10 @@ def _grid(values: AnyArray, most: int) -> tuple[AnyArray, AnyArray]:
         kept = np.unique(np.searchsorted(distinct, wanted).clip(0, len(distinct) - 1))
         distinct, first = distinct[kept], first[kept]
     return distinct, first
+
+
+def _lacks(value: Any) -> bool:
+    return value is None or value != value or str(value) in ("<NA>", "NaT")
 
 
 def _all_pairs(rows: Any, features: tuple[str | int, ...], grids: list[AnyArray]) -> Any:

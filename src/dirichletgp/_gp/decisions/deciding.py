@@ -139,8 +139,16 @@ class DecidingClassifier(FittedClassifier):
         ndarray of shape (n_features,)
             Mean absolute Shapley values over the rows, and over the classes.
         """
-        values, _ = contributions(self._fitted, self._scaled(X), LOG_ODDS, self.n_jobs)
+        values, _, _ = self.contributions(X)
         return np.abs(values).mean(axis=(0, 2))
+
+    def contributions(self, X: ArrayLike) -> tuple[Array, Array, list[str]]:
+        """Shapley values of the log-odds (n, n_features, n_classes), base values, and names.
+
+        The same as `explain`, as plain arrays; base values have shape (n_classes,).
+        """
+        values, base = contributions(self._fitted, self._scaled(X), LOG_ODDS, self.n_jobs)
+        return values, base, self._column_names
 
     def effect(self, X: ArrayLike, *features: str | int) -> Effect:
         """The effect of one feature by itself, or of two together, at the values in some rows.

@@ -279,3 +279,32 @@ def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array
 def mean_without_row(mean: Array, target: Array, h: Array) -> Array:
     """U' beta_c without the row itself; means, targets and leverages of shape (n, C)."""
     return (mean - h * target) / (1.0 - h)
+
+
+# How far log-odds may vary (prior variances), and how rough they may be (powers of the spectrum of
+# the kernel: 1 is the kernel itself, less is rougher).
+SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0])
+POWERS = np.array([1.0, 0.75, 0.5, 0.25])
+# Smaller eigenvalues, relative to the largest, are rounding, and not made rougher.
+SMALLEST_SHARE = 1e-6
+
+
+def prior_variances(eigenvalues: Array, scale: float, power: float) -> Array:
+    """Variances d_j (M,) of the coefficients of log-odds in the eigenvectors of a whitened Gram.
+
+    d_j = scale (lambda_j / lambda_1)^(power - 1), times what keeps the mean variance of the rows.
+    """
+    largest = eigenvalues.max()
+    if largest <= 0:
+        return np.full(len(eigenvalues), scale)
+    rougher = np.maximum(eigenvalues / largest, SMALLEST_SHARE) ** (power - 1.0)
+    return np.asarray(scale * rougher * (eigenvalues.sum() / (rougher @ eigenvalues)))
+
+
+def normalised_beliefs(evidence: Array) -> Array:
+    """Beliefs in scales and powers from their log evidence, both of shape (scales, powers).
+
+    Before any label all standard deviations of log-odds are as likely, and all powers.
+    """
+    belief = np.exp(evidence - evidence.max()) * np.sqrt(SCALES)[:, None]
+    return np.asarray(belief / belief.sum())

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
+from ..core.concentration import Concentration
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, symmetrise
 from ..core.probabilities.softmax import log_probability_of
@@ -85,6 +86,8 @@ class Model:
     left_out : LeftOut or None
         Predictions of training rows without them, where rows are so few that the closed form would
         flatter the model.
+    beliefs : ndarray of shape (scales, powers) or None
+        How far log-odds vary, and how roughly, as labels say: see `Concentration`.
     solved : Posterior or None
         The solved regressions, where they are known already.
     """
@@ -96,6 +99,7 @@ class Model:
     prior: Array
     alpha_epsilon: float
     left_out: LeftOut | None = None
+    beliefs: Array | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -118,6 +122,14 @@ class Model:
         if self.solved is None and "posterior" not in vars(self):
             vars(self)["posterior"] = self.solve(self.transform, n_jobs)
         return self.posterior
+
+    @cached_property
+    def concentration(self) -> Concentration:
+        """How well the class probabilities are known; with one BLAS thread, so that no bit differs."""
+        with Workers(1):
+            return Concentration.from_statistics(
+                self.statistics, self.kernel.variance, self.prior, self.beliefs
+            )
 
     @cached_property
     def bound(self) -> float:
@@ -148,6 +160,7 @@ class Model:
             "prior": self.prior,
             "alpha_epsilon": self.alpha_epsilon,
             "left_out": self.left_out,
+            "beliefs": self.beliefs,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -18,17 +18,30 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.optimize import minimize, minimize_scalar
 
-from ..core.arrays import Array, Integers
-from ..core.parallel import Workers, row_slices, solve_rows, solve_rows_transposed
+from ..core.arrays import Array, Booleans, Integers
+from ..core.parallel import (
+    Workers,
+    cholesky,
+    row_slices,
+    solve_rows,
+    solve_rows_transposed,
+)
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import (
+    POWERS,
+    SCALES,
+    SMALLEST_SHARE,
     Basis,
     LabelTransform,
     class_factor,
     leverage,
     mean_without_row,
+    normalised_beliefs,
+    plus_identity,
+    prior_variances,
     shared_matrix,
 )
 from ..core.statistics import ClassStatistics
@@ -261,3 +274,79 @@ class LabelSearch:
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
         self._inactive = np.maximum(predicted.variance - self._unexplained[:, None], 0.0)
         self._active = (rank < _ACTIVE_CLASSES) | self._inside
+
+
+# Directions and classes that scale and roughness of log-odds are judged by: those with most rows.
+_DIRECTIONS, _CLASSES = 300, 6
+# Prior variance of the constant that the log-odds vary about.
+_OF_CONSTANT = 4.0
+_LEAST_PROBABILITY = 1e-9
+
+
+def kernel_beliefs(
+    vectors: Array, codes: Integers, weights: Array | None, probabilities: Array
+) -> Array:
+    """What labels say about the scale and the roughness of log-odds, of shape (scales, powers).
+
+    The evidence is that of one Newton step of logistic regression, each class against the rest,
+    from the probabilities given: log-odds eta, with information w = p (1 - p), become targets eta +
+    (y - p) / w with the noise 1 / w. `core/concentration.py` says what it is for.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n, M)
+        Whitened kernel vectors of some training rows, of a kernel of variance 1.
+    codes, weights : ndarray of shape (n,)
+        Their classes, and weights in the statistics (None: 1).
+    probabilities : ndarray of shape (n, C)
+        Theirs, predicted without them.
+    """
+    own = np.ones(len(codes)) if weights is None else weights
+    n_classes = probabilities.shape[1]
+    counts = np.bincount(codes, own, n_classes)
+    values, directions = _main_directions(vectors * np.sqrt(own)[:, None])
+    with_constant = np.column_stack([vectors @ directions, np.ones(len(vectors))])
+    priors = [
+        np.append(prior_variances(values, scale, power), _OF_CONSTANT)
+        for scale in SCALES
+        for power in POWERS
+    ]
+    most = 1 if n_classes == 2 else _CLASSES  # the other of two classes says the same
+    chosen = np.argsort(-counts, kind="stable")[:most]
+    evidence = [
+        _evidence(with_constant, codes == c, own, probabilities[:, c], priors)
+        for c in chosen.tolist()
+        if 0 < counts[c] < counts.sum()
+    ]
+    total = np.mean(evidence, axis=0) if evidence else np.zeros(len(priors))
+    return normalised_beliefs(total.reshape(len(SCALES), len(POWERS)))
+
+
+def _main_directions(rows: Array) -> tuple[Array, Array]:
+    """The largest eigenvalues (r,) of the Gram of rows (n, M), and their eigenvectors (M, r)."""
+    few = len(rows) < rows.shape[1]
+    gram = rows @ rows.T if few else rows.T @ rows
+    last = len(gram) - 1
+    values, basis = eigh(gram, subset_by_index=(max(0, last + 1 - _DIRECTIONS), last))
+    kept = values > SMALLEST_SHARE**2 * values[-1]
+    values, basis = values[kept], basis[:, kept]
+    return values, rows.T @ (basis / np.sqrt(values)) if few else basis
+
+
+def _evidence(
+    features: Array, inside: Booleans, weights: Array, p: Array, priors: list[Array]
+) -> list[float]:
+    """Log evidence of each prior of coefficients (r,), for the log-odds of one class."""
+    p = np.clip(p, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
+    information = weights * p * (1.0 - p)
+    frequency = np.average(inside, weights=weights)
+    log_odds = np.log(p / (1.0 - p)) - np.log(frequency / (1.0 - frequency))
+    gram = (features * information[:, None]).T @ features
+    pull = (information * log_odds + weights * (inside - p)) @ features
+    found = []
+    for prior in priors:
+        root = np.sqrt(prior)
+        factor = cholesky(plus_identity(root[:, None] * gram * root), overwrite=True)
+        half = solve_rows(factor, (root * pull)[None])[0]
+        found.append(float(0.5 * half @ half - np.log(np.diag(factor)).sum()))
+    return found

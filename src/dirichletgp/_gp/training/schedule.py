@@ -25,7 +25,7 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
-from ..core.probabilities.softmax import log_probability_of
+from ..core.probabilities.softmax import class_probabilities, log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
@@ -41,7 +41,7 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, rows_that_score
+from .label_search import LabelSearch, kernel_beliefs, rows_that_score
 from .settings import DirichletSettings, Progress, Resources, Stage
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
@@ -54,6 +54,8 @@ _FIRST_ALPHA = 0.3
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
+# So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
+_FEWEST_JUDGES, _JUDGED_PROBABILITIES = 300, 1_600
 
 
 def _are_few(rows: InMemoryRows) -> bool:
@@ -162,6 +164,7 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
+        model = replace(model, beliefs=self._kernel_beliefs(model))
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter)
 
@@ -326,6 +329,26 @@ class Trainer:
         rows = rows_that_score(pool, basis, len(prior), self.resources, leave_out)
         workers = self.resources.workers
         return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
+
+    def _kernel_beliefs(self, model: Model) -> Array:
+        """What some rows say about the scale and the roughness of log-odds."""
+        pool, posterior = self.placer.pool, model.posterior
+        size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
+        rows = pool.take(pool.stratified_sample(size, self.resources.rng))
+
+        def of_rows(place: slice) -> tuple[Array, Array]:
+            codes = rows.codes[place]
+            weights = None if rows.weights is None else rows.weights[place]
+            vectors = model.basis.vectors(rows.X[place])
+            latent = posterior.latent_without_row(vectors, codes, weights)
+            if model.left_out is not None:
+                latent = model.left_out.replaced(rows.X[place], codes, *latent)
+            return vectors, class_probabilities(*latent)
+
+        parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
+        vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
+        vectors /= np.sqrt(model.kernel.variance)
+        return kernel_beliefs(vectors, rows.codes, rows.weights, probabilities)
 
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:

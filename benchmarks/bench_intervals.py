@@ -1,4 +1,4 @@
-"""Do 95 % intervals of class probabilities hold? Twelve synthetic problems with known probabilities.
+"""Do 95 % intervals of class probabilities hold? Twelve problems with known ones.
 
 Random smooth functions of the features are the log-probabilities of the classes: with a standard
 deviation of log-odds of 1.5 (smooth), 6 (steep) and 0.4 (noisy), or constant. For every problem:
@@ -44,7 +44,7 @@ COVERS = 0.9
 
 
 def random_function(rng, n_features, n_terms=12):
-    """A sum of cosines of the features, of variance one; later ones of many features matter less."""
+    """A sum of cosines of the features, of variance one; of many, later ones matter less."""
     relevance = np.ones(n_features)
     if n_features > 2:
         relevance = 1.0 / np.sqrt(1.0 + np.arange(n_features))

@@ -34,6 +34,7 @@ CORE = [
     "statistics",
     "regressions",
     "bound",
+    "concentration",
     "probabilities",
 ]
 

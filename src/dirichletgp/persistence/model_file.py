@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._gp.core.arrays import Array
 from .._gp.core.kernels import KERNELS
-from .._gp.core.regressions import POWERS, SCALES, LabelTransform
+from .._gp.core.regressions import POWERS, SCALES, LabelTransform, LogOddsBeliefs
 from .._gp.core.statistics import ClassStatistics
 from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Encoder
@@ -146,7 +145,8 @@ def _described(classifier: Any) -> Archive:
     arrays |= {"counts": statistics.counts, "sums": statistics.sums}
     arrays["grams"] = packed_grams(statistics.grams)
     if model.beliefs is not None:
-        arrays["beliefs"] = model.beliefs
+        arrays["beliefs"] = model.beliefs.settings
+        content["departure"] = model.beliefs.departure
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     return Archive(content, arrays)
@@ -247,15 +247,17 @@ def _model_restored(content: Mapping[str, Any], arrays: Arrays, ard: bool) -> Mo
         prior=prior,
         alpha_epsilon=positive_number(content["alpha_epsilon"]),
         left_out=_left_out_restored(arrays, c) if "left_out/keys" in arrays else None,
-        beliefs=_beliefs_restored(arrays) if "beliefs" in arrays else None,
+        beliefs=_beliefs_restored(content, arrays) if "beliefs" in arrays else None,
     )
 
 
-def _beliefs_restored(arrays: Arrays) -> Array:
-    beliefs = floats(arrays, "beliefs")
-    expect(beliefs.shape == (len(SCALES), len(POWERS)), "beliefs about the kernel")
-    expect(bool(np.all(beliefs >= 0) and np.isclose(beliefs.sum(), 1)), "beliefs about the kernel")
-    return beliefs
+def _beliefs_restored(content: Mapping[str, Any], arrays: Arrays) -> LogOddsBeliefs:
+    settings, departure = floats(arrays, "beliefs"), float(content["departure"])
+    expect(settings.shape == (len(SCALES), len(POWERS)), "beliefs about log-odds")
+    expect(bool(np.all(settings >= 0)), "beliefs about log-odds")
+    expect(bool(np.isclose(settings.sum(), 1.0)), "beliefs about log-odds")
+    expect(0 <= departure < np.inf, "beliefs about log-odds")
+    return LogOddsBeliefs(settings, departure)
 
 
 def _left_out_restored(arrays: Arrays, n_classes: int) -> LeftOut:

@@ -19,8 +19,9 @@ all wherever many are as likely. It takes nothing but the Gram that a model has 
 added, taken away and merged as ever.
 
 The kernel is not known either, least of all from few rows. Its scale and roughness (d_j, see
-`prior_variances`) are averaged over; what labels say about them is learned by the fit
-(`training/label_search.py`) and kept with the model, like the label transform.
+`prior_variances`) are averaged over; and fitted log-odds that labels would still move are not known
+better than that, so the mean square of the move is added to V. What labels say about both is
+learned by the fit (`training/label_search.py`) and kept with the model, like the label transform.
 """
 
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .arrays import Array
-from .regressions import POWERS, SCALES, normalised_beliefs, prior_variances
+from .regressions import POWERS, SCALES, LogOddsBeliefs, prior_variances
 from .statistics import ClassStatistics
 
 # Information of a label where the probabilities are all but certain.
@@ -52,19 +53,22 @@ class Concentration:
         lambda_j.
     eigenvectors : ndarray of shape (M, M)
         u_j, in columns.
-    beliefs : ndarray of shape (scales, powers)
-        How much each scale and roughness of the kernel is believed; they sum to one.
+    beliefs : LogOddsBeliefs
     """
 
     variance: float
     n_rows: float
     eigenvalues: Array
     eigenvectors: Array
-    beliefs: Array
+    beliefs: LogOddsBeliefs
 
     @classmethod
     def from_statistics(
-        cls, statistics: ClassStatistics, variance: float, prior: Array, beliefs: Array | None
+        cls,
+        statistics: ClassStatistics,
+        variance: float,
+        prior: Array,
+        beliefs: LogOddsBeliefs | None,
     ) -> "Concentration":
         """For whitened statistics of a kernel of some variance.
 
@@ -73,7 +77,7 @@ class Concentration:
         statistics : ClassStatistics
         variance : float
         prior : ndarray of shape (C,)
-        beliefs : ndarray of shape (scales, powers) or None
+        beliefs : LogOddsBeliefs or None
             None: as the sums of each class alone suggest.
         """
         values, vectors = eigh(statistics.grams.sum(axis=0) / variance)
@@ -89,8 +93,8 @@ class Concentration:
         squares = np.square(vectors @ self.eigenvectors) / self.variance
         unexplained = np.maximum(1.0 - squares.sum(axis=1), 0.0)
         information = weight[:, None] * self.eigenvalues
-        doubt = np.zeros(len(vectors))
-        for (i, j), belief in np.ndenumerate(self.beliefs):
+        doubt = np.full(len(vectors), self.beliefs.departure)
+        for (i, j), belief in np.ndenumerate(self.beliefs.settings):
             if belief >= _NEGLIGIBLE:
                 prior = prior_variances(self.eigenvalues, SCALES[i], POWERS[j])
                 within = (squares * (prior / (1.0 + information * prior))).sum(axis=1)
@@ -98,7 +102,7 @@ class Concentration:
         return np.asarray(1.0 / (weight * doubt + 1.0 / (self.n_rows + 1.0)))
 
 
-def _beliefs_of_sums(sums: Array, eigenvalues: Array, prior: Array) -> Array:
+def _beliefs_of_sums(sums: Array, eigenvalues: Array, prior: Array) -> LogOddsBeliefs:
     """Beliefs where no row is at hand, for models that earlier versions wrote.
 
     The evidence of labels about the class frequencies: S_c - p_c S says how far the log-odds depart
@@ -108,10 +112,12 @@ def _beliefs_of_sums(sums: Array, eigenvalues: Array, prior: Array) -> Array:
     prior = prior / prior.sum()
     pulls = np.square(sums - prior[:, None] * sums.sum(axis=0))
     information = (prior * (1.0 - prior))[:, None] * eigenvalues
-    evidence = np.empty((len(SCALES), len(POWERS)))
-    for (i, j), _ in np.ndenumerate(evidence):
-        d = prior_variances(eigenvalues, SCALES[i], POWERS[j])
+
+    def evidence(scale: float, power: float) -> float:
+        d = prior_variances(eigenvalues, scale, power)
         precision = 1.0 + information * d
         by_class = 0.5 * (pulls * d / precision - np.log(precision)).sum(axis=1)
-        evidence[i, j] = by_class.mean()
-    return normalised_beliefs(evidence)
+        return float(by_class.mean())
+
+    found = [evidence(scale, power) for scale in SCALES for power in POWERS]
+    return LogOddsBeliefs.by_evidence(np.array(found))

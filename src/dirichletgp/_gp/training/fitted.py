@@ -12,7 +12,7 @@ from ..core.concentration import Concentration
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, symmetrise
 from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior, make_basis
 from ..core.statistics import ClassStatistics
 from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
@@ -86,8 +86,8 @@ class Model:
     left_out : LeftOut or None
         Predictions of training rows without them, where rows are so few that the closed form would
         flatter the model.
-    beliefs : ndarray of shape (scales, powers) or None
-        How far log-odds vary, and how roughly, as labels say: see `Concentration`.
+    beliefs : LogOddsBeliefs or None
+        How far and how roughly log-odds vary, as labels say; None in files of earlier versions.
     solved : Posterior or None
         The solved regressions, where they are known already.
     """
@@ -99,7 +99,7 @@ class Model:
     prior: Array
     alpha_epsilon: float
     left_out: LeftOut | None = None
-    beliefs: Array | None = None
+    beliefs: LogOddsBeliefs | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -125,7 +125,7 @@ class Model:
 
     @cached_property
     def concentration(self) -> Concentration:
-        """How well the class probabilities are known; with one BLAS thread, so that no bit differs."""
+        """How well the class probabilities are known: with one BLAS thread, bit for bit alike."""
         with Workers(1):
             return Concentration.from_statistics(
                 self.statistics, self.kernel.variance, self.prior, self.beliefs

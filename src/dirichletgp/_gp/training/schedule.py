@@ -26,7 +26,7 @@ from ..core.arrays import Array
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
 from ..core.probabilities.softmax import class_probabilities, log_probability_of
-from ..core.regressions import Basis, LabelTransform, Posterior
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
@@ -41,7 +41,7 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, kernel_beliefs, rows_that_score
+from .label_search import LabelSearch, log_odds_beliefs, rows_that_score
 from .settings import DirichletSettings, Progress, Resources, Stage
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
@@ -55,7 +55,7 @@ _FIRST_ALPHA = 0.3
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
 # So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
-_FEWEST_JUDGES, _JUDGED_PROBABILITIES = 300, 1_600
+_MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
 
 def _are_few(rows: InMemoryRows) -> bool:
@@ -164,7 +164,7 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
-        model = replace(model, beliefs=self._kernel_beliefs(model))
+        model = replace(model, beliefs=self._beliefs(model))
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter)
 
@@ -330,10 +330,11 @@ class Trainer:
         workers = self.resources.workers
         return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
 
-    def _kernel_beliefs(self, model: Model) -> Array:
-        """What some rows say about the scale and the roughness of log-odds."""
+    def _beliefs(self, model: Model) -> LogOddsBeliefs:
+        """What some rows, or all if they are few, say about log-odds beyond the fitted ones."""
         pool, posterior = self.placer.pool, model.posterior
         size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
+        size = min(size, _MOST_JUDGES)
         rows = pool.take(pool.stratified_sample(size, self.resources.rng))
 
         def of_rows(place: slice) -> tuple[Array, Array]:
@@ -348,7 +349,8 @@ class Trainer:
         parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
         vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
         vectors /= np.sqrt(model.kernel.variance)
-        return kernel_beliefs(vectors, rows.codes, rows.weights, probabilities)
+        seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
+        return log_odds_beliefs(vectors, rows.codes, rows.weights, probabilities, bool(seen))
 
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
 from ..core.kernels import Kernel
+from ..core.kernels.kernel import KernelAt
 from ..core.parallel import Workers, symmetrise
+from ..core.predictor import Predictor, make_predictor
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
 from ..core.statistics import ClassStatistics
@@ -87,6 +90,9 @@ class Model:
         flatter the model.
     solved : Posterior or None
         The solved regressions, where they are known already.
+
+    What follows from these is computed when it is first asked for, by one thread while others wait,
+    and never changes: any number of threads may share a model.
     """
 
     basis: Basis
@@ -97,6 +103,7 @@ class Model:
     alpha_epsilon: float
     left_out: LeftOut | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
+    _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
     @property
     def kernel(self) -> Kernel:
@@ -108,16 +115,35 @@ class Model:
         """The scaled inducing points of the basis, of shape (M, D)."""
         return self.basis.points
 
-    @cached_property
+    @property
     def posterior(self) -> Posterior:
         """The solved regressions."""
-        return self.solved or self.solve(self.transform)
+        return self.prepared(1)
 
     def prepared(self, n_jobs: int | None) -> Posterior:
         """The posterior, solved by several threads if it was not yet."""
-        if self.solved is None and "posterior" not in vars(self):
-            vars(self)["posterior"] = self.solve(self.transform, n_jobs)
-        return self.posterior
+        with self._lock:
+            if self.solved is None:
+                vars(self)["solved"] = self.solve(self.transform, n_jobs)
+            assert self.solved is not None
+            return self.solved
+
+    def predictor(self, n_jobs: int | None) -> Predictor:
+        """What gives probabilities within a tolerance from kernel vectors."""
+        found: Predictor | None = vars(self).get("_predictor")
+        if found is None:
+            posterior = self.prepared(n_jobs)
+            with self._lock, Workers(1):
+                found = vars(self).get("_predictor")
+                if found is None:
+                    found = make_predictor(self.basis, posterior, self.statistics.total)
+                    vars(self)["_predictor"] = found
+        return found
+
+    @cached_property
+    def at_points(self) -> KernelAt:
+        """The kernel at the inducing points."""
+        return self.kernel.at(self.points)
 
     @cached_property
     def bound(self) -> float:
@@ -155,7 +181,7 @@ class Model:
         statistics = ClassStatistics(counts, sums, unpacked_grams(packed, sums.shape[1]))
         kernel, points = state["basis"]
         basis = basis_again(kernel, points, state["jitter"])
-        vars(self).update(state, statistics=statistics, basis=basis, solved=None)
+        vars(self).update(state, statistics=statistics, basis=basis, solved=None, _lock=Lock())
 
 
 def basis_again(kernel: Kernel, points: Array, jitter: float) -> Basis:

@@ -12,8 +12,9 @@
 5. Statistics: one pass over all rows.
 6. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
 
-With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). Where
-there are no more rows than points, the rows themselves are the points: the exact model.
+With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). If many
+rows are predicted better by plain ones, all is learned again from longer lengthscales.
+Where there are no more rows than points, the rows themselves are the points: the exact model.
 """
 
 from dataclasses import dataclass, replace
@@ -42,6 +43,7 @@ from .kernel_search import (
     warn_of_jitter,
 )
 from .label_search import LabelSearch, log_odds_beliefs, rows_that_score, set_scores
+from .plain_models import Loss, plain_losses, warn_of_plain_model
 from .set_scores import SetScores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
@@ -55,6 +57,8 @@ _FIRST_ALPHA = 0.3
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
+# Where a model that does not beat plain ones begins again: so many typical lengthscales.
+_LONG = 3.0
 # So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
 _MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
@@ -198,8 +202,11 @@ class Trainer:
             if record is not None:
                 record.keep_trained(state, self.resources.rng)
         model = self._finish(state, _Watcher(self.resources.progress, record))
-        if self._rows_are_few and self.settings.max_iter > 0 and settled:
-            model = self._compared(model, state)
+        if self.settings.max_iter > 0 and settled:
+            if self._rows_are_few:
+                model = self._compared(model, state)
+            elif self._may_be_plainer:
+                model, state = self._guarded(model, state)
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
@@ -430,6 +437,37 @@ class Trainer:
         left_out = self._few_rows.left_out(state, self._objective, model.transform)
         model = replace(model, left_out=left_out)
         return self._few_rows.best(model) if self._may_be_plainer else model
+
+    def _guarded(self, model: Model, state: DirichletState) -> tuple[Model, DirichletState]:
+        """The model, if it beats plain ones; otherwise the better of two, and a warning."""
+        typical = self._typical_kernel(LabelTransform.dirichlet(_FIRST_ALPHA))
+        pool, progress = self.placer.pool, self.resources.progress
+        with progress.stage(Stage.COMPARISON, "plain models"):
+            plain = plain_losses(pool, typical, self.rows.prior, self.resources.workers)
+            loss = self._left_out_loss(model)
+            said = [f"{name} {found.mean:.4f}" for name, found in plain.items()]
+            progress.note(f"learned {loss.mean:.4f}, {', '.join(said)}")
+        best = min(plain, key=lambda name: plain[name].mean)
+        if not loss.is_worse_than(plain[best]):
+            return model, state
+        search = self._search
+        again = self._learn(typical.stretched(_LONG, _LONG**2 * typical.variance))
+        again = replace(again, n_iter=state.n_iter + again.n_iter)
+        other = self._finish(again, _Watcher(progress, None))
+        other_loss = self._left_out_loss(other)
+        if other_loss.mean < loss.mean:
+            model, state, loss = other, again, other_loss
+        else:
+            self._search = search
+        if loss.is_worse_than(plain[best]):
+            warn_of_plain_model(loss.mean, best, plain[best].mean)
+        return model, state
+
+    def _left_out_loss(self, model: Model) -> Loss:
+        """The loss of rows that the model leaves out, under a kernel that was learned from them."""
+        search = self._search
+        assert search is not None  # it has just chosen the label transform
+        return Loss.of(search.log_probabilities(model.transform), search.rows.weights)
 
     @property
     def _may_be_plainer(self) -> bool:

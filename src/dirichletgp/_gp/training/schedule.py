@@ -332,7 +332,8 @@ class Trainer:
 
     def _beliefs(self, model: Model) -> LogOddsBeliefs:
         """What some rows, or all if they are few, say about log-odds beyond the fitted ones."""
-        pool, posterior = self.placer.pool, model.posterior
+        pool, posterior = self.placer.pool, model.solved
+        assert posterior is not None
         size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
         size = min(size, _MOST_JUDGES)
         rows = pool.take(pool.stratified_sample(size, self.resources.rng))

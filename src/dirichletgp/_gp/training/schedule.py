@@ -349,7 +349,7 @@ class Trainer:
 
         parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
         vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
-        vectors /= np.sqrt(model.kernel.variance)
+        vectors /= np.sqrt(posterior.variance)
         seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
         return log_odds_beliefs(vectors, rows.codes, rows.weights, probabilities, bool(seen))
 

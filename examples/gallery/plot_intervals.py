@@ -27,10 +27,10 @@ for n in (60, 2_000):
     fits[n] = x, y, DirichletGPClassifier(kernel="rbf", random_state=0).fit(x[:, None], y)
 
 # %%
-# The band is the 95 % interval of `predict_interval`. It is wide with few rows, narrow with many, and
-# wide again where there are none. Dashed: the paper's interval, the spread of latent functions under
-# the noises of the label transform. These noises are chosen to predict well, and say little about
-# how well the probability is known.
+# The band is the 95 % interval of `predict_interval`. It is wide with few rows, narrow with many,
+# and wide again where there are none. Dashed: the paper's interval, the spread of latent functions
+# under the noises of the label transform. These noises are chosen to predict well, and say little
+# about how well the probability is known.
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for ax, (n, (x, y, classifier)) in zip(axes, fits.items(), strict=True):
     rows = grid[:, None]
@@ -50,7 +50,7 @@ for ax, (n, (x, y, classifier)) in zip(axes, fits.items(), strict=True):
     held = (lower[:, 1] <= truth(grid)) & (truth(grid) <= upper[:, 1])
     ax.set(title=f"{n:,} rows: holds on {held[inside].mean():.0%} of their range", xlabel="x")
 axes[0].set_ylabel("probability of class 1")
-axes[1].legend(frameon=False, fontsize=8, loc="lower right")
+axes[1].legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(1, 0))
 plt.show()
 
 # %%

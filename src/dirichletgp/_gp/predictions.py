@@ -29,10 +29,10 @@ from .core.regressions import LabelTransform
 from .rows.arrays import checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
-from .rows.scaling import of_scaled_blocks
+from .rows.scaling import of_pieces, of_scaled_blocks
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
-from .training.settings import choice, count, fraction
+from .training.settings import choice, count, fraction, tolerance_of
 
 _KINDS = ("dirichlet", "latent")
 
@@ -45,6 +45,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     n_jobs: int | None
+    tolerance: float
     _result: Fitted | Waiting | None = None
 
     @property
@@ -164,6 +165,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.
 
+        Within `tolerance` of the exact ones.
+
         Parameters
         ----------
         X : array-like of shape (n, n_features)
@@ -177,10 +180,33 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
-        return self._of_latent(X, class_probabilities)
+        tolerance = tolerance_of(self)
+        if tolerance == 0 or is_tensor(X):
+            return self._of_latent(X, class_probabilities)
+        fitted = self._fitted
+        predictor = fitted.model.predictor(self.n_jobs)
+        values = fitted.model.at_points.values
+        return of_pieces(
+            lambda rows: predictor.probabilities(values(rows), tolerance),
+            self._matrix(X),
+            fitted.encoder.scale_new,
+            len(fitted.model.points),
+            self.n_jobs,
+        )
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithms of `predict_proba`, (n, n_classes), right however small the probability."""
+        """Logarithms of the class probabilities, right however small the probability.
+
+        Computed exactly, whatever `tolerance` is: a small absolute error would be a large one here.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
         if is_dask(X):
             return self._lazily(self.predict_log_proba, X, (len(self._fitted.classes),))
         return self._of_latent(X, log_class_probabilities)
@@ -344,8 +370,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, n_features)
             Rows that the model was fitted to, all or some.
-        y : array-like of shape (n,)
-            Their labels.
+        y : array-like of shape (n,) or (n, n_classes)
+            Their labels, or their votes, which are then all left out, by the closed form.
         sample_weight : array-like of shape (n,) or None
             Their weights in the fit.
 
@@ -354,6 +380,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         fitted = self._fitted
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            return self._loo_of_votes(X, y, sample_weight)
         rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
@@ -372,6 +400,33 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         return self._of_blocks(of_block, rows, of_training_rows=True)
 
+    def _loo_of_votes(self, X: Any, Y: Any, sample_weight: Any) -> Array:
+        """`loo_proba` of rows that were fitted with votes for classes."""
+        from .rows.soft_labels import votes_of
+
+        fitted = self._fitted
+        rows = self._matrix(X)
+        labels, votes = votes_of(Y, part=True)
+        codes = fitted.encoder.codes(labels)
+        if len(codes) != len(fitted.classes) or len(votes) != len(rows):
+            raise ValueError(
+                f"y has shape {votes.shape}; pass votes of shape "
+                f"({len(rows)}, {len(fitted.classes)})."
+            )
+        if fitted.encoder.class_factors is not None:
+            votes = votes * fitted.encoder.class_factors
+        weights = sample_weights(sample_weight, len(rows))
+        if weights is not None:
+            votes = votes * weights[:, None]
+        posterior = fitted.model.prepared(self.n_jobs)
+        basis = fitted.model.basis
+
+        def of_block(block: Array, place: slice) -> Array:
+            vectors = basis.vectors(block[: place.stop - place.start])
+            return class_probabilities(*posterior.latent_without_votes(vectors, votes[place]))
+
+        return self._of_blocks(of_block, rows, of_training_rows=True)
+
     def __sklearn_tags__(self) -> Any:
         """scikit-learn is told that values may be missing."""
         tags = super().__sklearn_tags__()
@@ -386,6 +441,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         state = self._result
         assert state is not None
         columns = state.features.columns
+        rows: AnyArray
         if isinstance(X, Matrix):
             return np.asarray(X)
         if not columns.is_plain:
@@ -393,7 +449,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             if not len(matrix):
                 raise ValueError("Found array with 0 sample(s), a minimum of 1 is required.")
             return matrix
-        rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
+        if type(X) is np.ndarray and _is_plainly_right(X, columns):
+            rows = X
+        else:
+            rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
         whole = missing_in(rows, columns.names_in) is None
         return rows if raw or whole else self._fitted.filled(rows)
 
@@ -454,3 +513,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         from .rows.on_dask import lazily
 
         return lazily(predict, X, shape, dtype)
+
+
+def _is_plainly_right(X: AnyArray, columns: Columns) -> bool:
+    """Whether there is nothing in an array that scikit-learn's checks would change or refuse."""
+    right_shape = X.ndim == 2 and X.shape[1] == columns.n_in and len(X) > 0
+    return right_shape and X.dtype in FLOATS and columns.names_in is None

@@ -226,7 +226,11 @@ class Posterior:
     def latent(self, vectors: Array) -> tuple[Array, Array]:
         """Mean and variance (n, C) of the latent functions at rows with whitened vectors (n, M)."""
         variance = self.unexplained(vectors)[:, None] + self.explained(vectors)
-        return vectors @ self.coefficients.T + self.offsets, variance
+        return self.mean(vectors), variance
+
+    def mean(self, vectors: Array) -> Array:
+        """Mean (n, C) of the latent functions at rows with whitened vectors (n, M)."""
+        return vectors @ self.coefficients.T + self.offsets
 
     def latent_without_row(
         self, vectors: Array, codes: Integers, weights: Array | None
@@ -242,15 +246,26 @@ class Posterior:
         weights : ndarray of shape (n,) or None
             Their weights in it.
         """
+        votes = (codes[:, None] == np.arange(len(self.prior))).astype(np.float64)
+        if weights is not None:
+            votes *= weights[:, None]
+        return self.latent_without_votes(vectors, votes)
+
+    def latent_without_votes(self, vectors: Array, votes: Array) -> tuple[Array, Array]:
+        """The same for rows that have votes (n, C) for several classes: all of them are removed.
+
+        The votes of a row enter regression c as one term, with the sum of their precisions and the
+        mean of their targets.
+        """
         transform = self.transform
         r1, r0 = transform.residuals(self.prior)
-        inside = codes[:, None] == np.arange(len(self.prior))
-        precision = np.where(inside, transform.precision_in, transform.precision_out)
-        if weights is not None:
-            precision = precision * weights[:, None]
+        inside = transform.precision_in * votes
+        outside = transform.precision_out * (votes.sum(axis=1, keepdims=True) - votes)
+        precision = inside + outside
+        target = (inside * r1 + outside * r0) / np.where(precision > 0, precision, 1.0)
         quadratic = self.explained(vectors)
         h = leverage(precision, quadratic, self.variance)
-        mean = mean_without_row(vectors @ self.coefficients.T, np.where(inside, r1, r0), h)
+        mean = mean_without_row(vectors @ self.coefficients.T, target, h)
         variance = self.unexplained(vectors)[:, None] + quadratic / (1.0 - h)
         return mean + self.offsets, variance
 
@@ -261,10 +276,14 @@ class Posterior:
     def explained(self, vectors: Array) -> Array:
         """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""
         quadratic = np.empty((len(vectors), len(self.factors)))
-        for c, factor in enumerate(self.factors):
-            half = solve_rows(factor, vectors.copy())
-            quadratic[:, c] = np.einsum("nm,nm->n", half, half)
+        for c in range(len(self.factors)):
+            quadratic[:, c] = self.explained_of(c, vectors.copy())
         return quadratic
+
+    def explained_of(self, c: int, vectors: Array) -> Array:
+        """U' B_c^-1 u of one class, of shape (n,); the vectors are overwritten."""
+        half = solve_rows(self.factors[c], vectors)
+        return np.einsum("nm,nm->n", half, half)
 
 
 def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array:

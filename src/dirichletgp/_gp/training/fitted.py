@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
 from ..core.concentration import Concentration
 from ..core.kernels import Kernel
+from ..core.kernels.kernel import KernelAt
 from ..core.parallel import Workers, symmetrise
+from ..core.predictor import Predictor, make_predictor
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior, make_basis
 from ..core.statistics import ClassStatistics
@@ -18,6 +21,7 @@ from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
 from ..rows.target_codes import ScalerWithTargetCodes
+from .set_scores import SetScores
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,14 @@ class LeftOut:
         order = np.argsort(keys)
         return cls(keys[order], mean[order], variance[order])
 
+    def log_probabilities(self, rows: InMemoryRows) -> Array:
+        """Log probabilities (n,) of the classes of rows that are all kept."""
+        place = self.places(rows.X, rows.codes)
+        return log_probability_of(rows.codes, self.mean[place], self.variance[place])
+
     def loss(self, rows: InMemoryRows) -> float:
         """Mean negative log-likelihood of rows that are all kept."""
-        place = self.places(rows.X, rows.codes)
-        log_p = log_probability_of(rows.codes, self.mean[place], self.variance[place])
-        return -float(np.average(log_p, weights=rows.weights))
+        return -float(np.average(self.log_probabilities(rows), weights=rows.weights))
 
     def places(self, rows: Array, codes: Integers) -> Integers:
         """Where scaled rows of given classes are among those kept; -1 for rows that are not."""
@@ -90,6 +97,9 @@ class Model:
         How far and how roughly log-odds vary, as labels say; None in files of earlier versions.
     solved : Posterior or None
         The solved regressions, where they are known already.
+
+    What follows from these is computed when it is first asked for, by one thread while others wait,
+    and never changes: any number of threads may share a model.
     """
 
     basis: Basis
@@ -101,6 +111,7 @@ class Model:
     left_out: LeftOut | None = None
     beliefs: LogOddsBeliefs | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
+    _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
     @property
     def kernel(self) -> Kernel:
@@ -112,16 +123,18 @@ class Model:
         """The scaled inducing points of the basis, of shape (M, D)."""
         return self.basis.points
 
-    @cached_property
+    @property
     def posterior(self) -> Posterior:
         """The solved regressions."""
-        return self.solved or self.solve(self.transform)
+        return self.prepared(1)
 
     def prepared(self, n_jobs: int | None) -> Posterior:
         """The posterior, solved by several threads if it was not yet."""
-        if self.solved is None and "posterior" not in vars(self):
-            vars(self)["posterior"] = self.solve(self.transform, n_jobs)
-        return self.posterior
+        with self._lock:
+            if self.solved is None:
+                vars(self)["solved"] = self.solve(self.transform, n_jobs)
+            assert self.solved is not None
+            return self.solved
 
     @cached_property
     def concentration(self) -> Concentration:
@@ -130,6 +143,23 @@ class Model:
             return Concentration.from_statistics(
                 self.statistics, self.kernel.variance, self.prior, self.beliefs
             )
+
+    def predictor(self, n_jobs: int | None) -> Predictor:
+        """What gives probabilities within a tolerance from kernel vectors."""
+        found: Predictor | None = vars(self).get("_predictor")
+        if found is None:
+            posterior = self.prepared(n_jobs)
+            with self._lock, Workers(1):
+                found = vars(self).get("_predictor")
+                if found is None:
+                    found = make_predictor(self.basis, posterior, self.statistics.total)
+                    vars(self)["_predictor"] = found
+        return found
+
+    @cached_property
+    def at_points(self) -> KernelAt:
+        """The kernel at the inducing points."""
+        return self.kernel.at(self.points)
 
     @cached_property
     def bound(self) -> float:
@@ -168,7 +198,7 @@ class Model:
         statistics = ClassStatistics(counts, sums, unpacked_grams(packed, sums.shape[1]))
         kernel, points = state["basis"]
         basis = basis_again(kernel, points, state["jitter"])
-        vars(self).update(state, statistics=statistics, basis=basis, solved=None)
+        vars(self).update(state, statistics=statistics, basis=basis, solved=None, _lock=Lock())
 
 
 def basis_again(kernel: Kernel, points: Array, jitter: float) -> Basis:
@@ -274,6 +304,11 @@ class Fitted:
         The stages of the fit.
     first_rows : FirstRows or None
         Of a stream that may still learn everything anew.
+    scores : SetScores or None
+        How likely the labels of left-out training rows were; None in files of earlier versions.
+    background : ndarray of shape (B, D) or None
+        How the columns of scaled training rows are spread, each by itself: no line of it is a row.
+        None in files of earlier versions.
     """
 
     encoder: Encoder
@@ -282,11 +317,18 @@ class Fitted:
     n_iter: int
     history: list[dict[str, Any]]
     first_rows: FirstRows | None = None
+    scores: SetScores | None = None
+    background: Array | None = None
 
     @property
     def classes(self) -> AnyArray:
         """Labels of the classes, of shape (C,)."""
         return self.encoder.classes
+
+    @property
+    def origin(self) -> Integers | None:
+        """For each scaled column the column of X that it is a part of; None if they are mixed."""
+        return self.encoder.origin(self.features.columns)
 
     @property
     def inducing_points(self) -> Array:

@@ -405,7 +405,8 @@ class Trainer:
 
     def _beliefs(self, model: Model) -> LogOddsBeliefs:
         """What some rows, or all if they are few, say about log-odds beyond the fitted ones."""
-        pool, posterior = self.placer.pool, model.posterior
+        pool, posterior = self.placer.pool, model.solved
+        assert posterior is not None
         size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
         size = min(size, _MOST_JUDGES)
         rows = pool.take(pool.stratified_sample(size, self.resources.rng))
@@ -421,7 +422,7 @@ class Trainer:
 
         parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
         vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
-        vectors /= np.sqrt(model.kernel.variance)
+        vectors /= np.sqrt(posterior.variance)
         seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
         return log_odds_beliefs(vectors, rows.codes, rows.weights, probabilities, bool(seen))
 

@@ -32,7 +32,7 @@ def voted(truth, rng):
 errors = []
 for seed in range(5):
     rng = np.random.default_rng(seed)
-    X, truth = drawn(400, rng)
+    X, truth = drawn(1_000, rng)
     X_test, y_test = drawn(4_000, rng)
     models = {}
     for name, target in zip(("votes", "majority"), voted(truth, rng), strict=True):

@@ -29,6 +29,7 @@ FLOORS = [
 # Inside the core: what each part may know besides itself.
 CORE = [
     "arrays",
+    "fields",
     "operations",
     "parallel",
     "kernels",
@@ -36,6 +37,7 @@ CORE = [
     "regressions",
     "bound",
     "shapley",
+    "concentration",
     "probabilities",
 ]
 

@@ -100,6 +100,10 @@ class DirichletGPClassifier(DecidingClassifier):
     n_subsample : int or None, default=None
         Rows that the kernel's parameters are learned from. None: as many as keep an evaluation of
         the bound fast, but at least 4,000. The model itself always uses all rows.
+    tolerance : float, default=1e-4
+        How far any probability of `predict_proba` may be off, guaranteed. Variances that cannot
+        move a probability by more are not computed, which makes predictions of many classes several
+        times faster. 0: everything exactly. Two classes, and all other methods, are exact anyway.
     n_jobs : int or None, default=None
         Threads. None: as many as BLAS would use; -1: all cores.
     random_state : int, RandomState instance or None, default=None
@@ -167,6 +171,7 @@ class DirichletGPClassifier(DecidingClassifier):
         scaler: Any = "quantile",
         max_iter: int = 80,
         n_subsample: int | None = None,
+        tolerance: float = 1e-4,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -186,6 +191,7 @@ class DirichletGPClassifier(DecidingClassifier):
         self.scaler = scaler
         self.max_iter = max_iter
         self.n_subsample = n_subsample
+        self.tolerance = tolerance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -265,7 +271,7 @@ class DirichletGPClassifier(DecidingClassifier):
             summary = rows.summary(self._sample_size(), _seed_without_a_draw(rng))
             progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")
             if record is not None:
-                record.compare(summary)
+                record.compare(summary, rows.columns)
             found = rows.columns
             if summary.missing is not None:
                 found = found.with_missing(summary.missing)
@@ -317,7 +323,8 @@ class DirichletGPClassifier(DecidingClassifier):
                 start = learned
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
-            if start is not None and not start.fits(sample.take(np.arange(1)).X.shape[1]):
+            n_scaled = sample.take(np.arange(1)).X.shape[1]
+            if start is not None and not start.fits(n_scaled, encoder.categories):
                 start = None
             trained = Trainer(rows, settings, resources).run(record, start, settled)
             origin = encoder.origin(material.columns)

@@ -9,13 +9,30 @@ from typing import Any
 import numpy as np
 
 from .._gp.core.arrays import Array
+from .._gp.core.fields import (
+    COUNTS,
+    MODERATE,
+    NOT_NEGATIVE,
+    Numbers,
+    check_arrays,
+    expect,
+    truth,
+)
+from .._gp.core.kernels.product import MISSING
 from .._gp.training.fitted import Fitted
 from .._gp.training.set_scores import SetScores
-from .values import Arrays, expect, floats
+from .values import Arrays
 
 _HOLD = "scores_hold"
 _SCORES = ("probability", "code", "mass", "effective")
 _BACKGROUND = "background"
+_SCORE_FIELDS = {
+    "scores/probability": Numbers("K", (0.0, 1.0)),
+    "scores/code": Numbers("K", COUNTS, "int64"),
+    "scores/mass": Numbers("K", NOT_NEGATIVE),
+    "scores/effective": Numbers("E", NOT_NEGATIVE),
+}
+_BACKGROUND_FIELDS = {_BACKGROUND: Numbers("B D", (MISSING, MODERATE[1]))}
 
 
 def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
@@ -35,21 +52,17 @@ def scores_restored(content: Mapping[str, Any], arrays: Arrays, n_classes: int) 
     """The scores of a file, if it has some."""
     if _HOLD not in content:
         return None
-    names = [name for name in _SCORES if name != "code"]
-    probability, mass, effective = (floats(arrays, f"scores/{name}") for name in names)
-    code = arrays["scores/code"]
-    expect(type(content[_HOLD]) is bool, "scores")
-    expect(code.shape == probability.shape == mass.shape == (len(code),), "scores")
-    expect(code.dtype == np.int64 and effective.shape == (n_classes + 1,), "scores")
-    expect(bool(np.all((code >= 0) & (code < n_classes))), "scores")
-    return SetScores(probability, code.astype(np.intp), mass, effective, content[_HOLD])
+    holds = truth(content[_HOLD], "scores")
+    check_arrays(_SCORE_FIELDS, arrays, {"E": n_classes + 1})
+    probability, code, mass, effective = (arrays[name] for name in _SCORE_FIELDS)
+    expect(bool(np.all(code < n_classes)), "scores")
+    return SetScores(probability, code.astype(np.intp), mass, effective, holds)
 
 
 def background_restored(arrays: Arrays, n_scaled: int) -> Array | None:
     """The background (B, D) of a file, if it has one."""
     if _BACKGROUND not in arrays:
         return None
-    background = floats(arrays, _BACKGROUND)
-    expect(background.ndim == 2 and len(background) > 0, _BACKGROUND)
-    expect(background.shape[1] == n_scaled, _BACKGROUND)
-    return background
+    sizes = check_arrays(_BACKGROUND_FIELDS, arrays, {"D": n_scaled})
+    expect(sizes["B"] > 0, _BACKGROUND)
+    return arrays[_BACKGROUND]

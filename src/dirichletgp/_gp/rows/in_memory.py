@@ -66,6 +66,16 @@ class Chunk(NamedTuple):
             return self
         return self.part(np.flatnonzero(self.weights))
 
+    def fingerprint(self) -> bytes:
+        """A few bytes that other rows, labels or weights do not have."""
+        digest = hashlib.sha256()
+        labels, codes = np.unique(self.labels, return_inverse=True)
+        digest.update(repr((self.X.shape, self.X.dtype.str, labels.tolist())).encode())
+        weights = np.ones(len(codes)) if self.weights is None else self.weights
+        for array in (self.X, codes, weights):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.digest()
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -84,6 +94,8 @@ class Summary:
         The random numbers of the sampled rows; empty where nothing was drawn.
     missing : ndarray of shape (D,) of bool, or None
         In which columns values were found to be missing; None: in none.
+    fingerprint : bytes
+        Of all rows, labels and weights in their order; empty where nobody asked for it.
     """
 
     n_rows: int
@@ -92,6 +104,7 @@ class Summary:
     sample: Chunk
     priorities: Array
     missing: Booleans | None = None
+    fingerprint: bytes = b""
 
     @cached_property
     def classes(self) -> AnyArray:
@@ -209,6 +222,23 @@ class InMemoryRows:
         own = None if np.all(weights == 1.0) else weights
         X = np.ascontiguousarray(distinct[:, 1:])
         return InMemoryRows(X, codes, own, self.n_classes)
+
+    @property
+    def repetition(self) -> float:
+        """How often a row is there on average, by its weight; 1 if that is less."""
+        return 1.0 if self.weights is None else max(1.0, float(np.mean(self.weights)))
+
+    def each_once(self) -> "InMemoryRows":
+        """The same rows with a weight of 1 on average, if it is more.
+
+        A hundred copies of every row say no more about the kernel than one: taken at their word
+        they would have it follow the noise of their labels.
+        """
+        repetition = self.repetition
+        if self.weights is None or repetition == 1.0:
+            return self
+        weights = self.weights / repetition
+        return InMemoryRows(self.X, self.codes, weights, self.n_classes, self.scale)
 
     def identities(self) -> Integers:
         """A number for each row, the same for identical rows of a class, in the order of `merged`.
@@ -366,13 +396,19 @@ class Encoder:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """The attributes, without the function that follows from the scaler."""
-        return {name: value for name, value in vars(self).items() if name != "scale"}
+        """The attributes, without the functions that follow from the scaler."""
+        derived = ("scale", "scale_new")
+        return {name: value for name, value in vars(self).items() if name not in derived}
 
     @cached_property
     def scale(self) -> Callable[[Array], Array]:
         """From raw rows that are trained on to scaled ones."""
         return scaling_function(self.scaler, of_training_rows=True)
+
+    @cached_property
+    def scale_new(self) -> Callable[[Array], Array]:
+        """From raw rows that were not trained on to scaled ones."""
+        return scaling_function(self.scaler)
 
     def rows(self, chunk: Chunk) -> InMemoryRows:
         """A chunk as labelled rows, scaled as they are read."""

@@ -217,8 +217,12 @@ class Kernel(ABC):
     ) -> Self:
         """The kernel that `described` was called on; `ValueError` if there is none like that."""
 
-    def fits(self, n_features: int) -> bool:
-        """Whether rows of so many scaled features are what the kernel was made for."""
+    def fits(self, n_features: int, categories: Integers | None = None) -> bool:
+        """Whether rows of so many scaled features are what the kernel was made for.
+
+        `categories` (D,) says of each how many categories it has, 0 for numbers; None: all are
+        numbers.
+        """
         return True
 
     def same(self, other: "Kernel") -> bool:

@@ -57,10 +57,10 @@ def table_rows(given: "Given") -> "RowSource":
     asked = given.categorical
     by_type = asked is None or (isinstance(asked, str) and asked == "from_dtype")
     if by_type and reader.are_numbers and not table.is_csv:
-        return ChunkedSource(reader)
+        return ChunkedSource(reader, given.in_pieces)
     from .mixed_rows import mixed_table_rows
 
-    return mixed_table_rows(reader, asked)
+    return mixed_table_rows(reader, asked, given.in_pieces)
 
 
 def table_of(where: Any) -> "Table":

@@ -27,9 +27,7 @@ METHODS = (
 
 @pytest.fixture(scope="module", params=["rbf", "product"])
 def fitted(request):
-    X, y = make_classification(
-        300, 4, n_informative=4, n_redundant=0, n_classes=3, random_state=0
-    )
+    X, y = make_classification(300, 4, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
     classifier = DirichletGPClassifier(
         request.param, n_inducing=40, max_iter=1, random_state=0, **labels

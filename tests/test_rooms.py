@@ -18,6 +18,7 @@ FLOORS = [
     ["_gp.training"],
     ["persistence"],
     ["_gp.predictions"],
+    ["_gp.decisions"],
     ["_gp.classifier"],
     ["baselines", "export", "metrics"],
     [""],  # the front door
@@ -35,6 +36,7 @@ CORE = [
     "statistics",
     "regressions",
     "bound",
+    "shapley",
     "probabilities",
 ]
 
@@ -46,7 +48,7 @@ def modules():
         yield path, ".".join(part for part in parts if part != "__init__")
 
 
-PACKAGES = ("_gp", "_gp.core", "_gp.rows", "_gp.training")
+PACKAGES = ("_gp", "_gp.core", "_gp.rows", "_gp.training", "_gp.decisions")
 NAMES = {name for _, name in modules()}
 
 

@@ -270,8 +270,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, n_features)
             Rows that the model was fitted to, all or some.
-        y : array-like of shape (n,)
-            Their labels.
+        y : array-like of shape (n,) or (n, n_classes)
+            Their labels, or their votes, which are then all left out, by the closed form.
         sample_weight : array-like of shape (n,) or None
             Their weights in the fit.
 
@@ -280,6 +280,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         fitted = self._fitted
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            return self._loo_of_votes(X, y, sample_weight)
         rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
@@ -295,6 +297,33 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             if left_out is not None:
                 latents = left_out.replaced(block, codes[place], *latents)
             return class_probabilities(*latents)
+
+        return self._of_blocks(of_block, rows, of_training_rows=True)
+
+    def _loo_of_votes(self, X: Any, Y: Any, sample_weight: Any) -> Array:
+        """`loo_proba` of rows that were fitted with votes for classes."""
+        from .rows.soft_labels import votes_of
+
+        fitted = self._fitted
+        rows = self._matrix(X)
+        labels, votes = votes_of(Y, part=True)
+        codes = fitted.encoder.codes(labels)
+        if len(codes) != len(fitted.classes) or len(votes) != len(rows):
+            raise ValueError(
+                f"y has shape {votes.shape}; pass votes of shape "
+                f"({len(rows)}, {len(fitted.classes)})."
+            )
+        if fitted.encoder.class_factors is not None:
+            votes = votes * fitted.encoder.class_factors
+        weights = sample_weights(sample_weight, len(rows))
+        if weights is not None:
+            votes = votes * weights[:, None]
+        posterior = fitted.model.prepared(self.n_jobs)
+        basis = fitted.model.basis
+
+        def of_block(block: Array, place: slice) -> Array:
+            vectors = basis.vectors(block[: place.stop - place.start])
+            return class_probabilities(*posterior.latent_without_votes(vectors, votes[place]))
 
         return self._of_blocks(of_block, rows, of_training_rows=True)
 

@@ -1,4 +1,4 @@
-"""`dirichletgp predict`: probabilities, labels, intervals and uncertainties of a table's rows."""
+"""`dirichletgp predict`: probabilities, labels, sets, decisions and explanations of rows."""
 
 import time
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from .._gp.core.probabilities.uncertainty import probability_interval, uncertain
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import open_table
 from .console import print_json, say, with_one_line_errors
+from .decision_columns import DecisionColumns
 from .new_values import NewValues
 from .options import AcceptNew, Encoding, Format, ModelPath
 from .table_model import TableModel
@@ -35,6 +36,20 @@ def predict(
     interval: Annotated[
         bool, typer.Option(help="Whether to compute intervals; many classes are faster without.")
     ] = True,
+    coverage: Annotated[
+        float | None,
+        typer.Option("--set", help="Add the set of labels with this coverage, such as 0.9."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add what each column contributed to the label.")
+    ] = False,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(help="Add decisions; TRUE:DECIDED=COST, else 1 if wrong (repeatable)."),
+    ] = None,
+    decline: Annotated[
+        float | None, typer.Option(help="Add decisions; what it costs to decline.")
+    ] = None,
     accept_new: AcceptNew = False,
     format: Format = None,
     output_format: Format = None,
@@ -47,7 +62,7 @@ def predict(
 
     Columns of the result: the label, its probability with a 95 % credible interval, uncertainty in
     nats (all of it, the part that is noise, the part that is lack of data), and the probability of
-    every class.
+    every class. On request sets, decisions of least expected cost, and contributions of columns.
     """
     start = time.perf_counter()
     if as_json and output == STANDARD_OUTPUT:
@@ -55,6 +70,7 @@ def predict(
             "--json and predictions cannot both go to standard output; pass -o with a file"
         )
     fitted = TableModel.load(model)
+    more = DecisionColumns(fitted, coverage, explain, cost or [], decline)
     rows = open_table(table, format, encoding)
     new_values = NewValues(accept_new)
     needed = fitted.available(rows.columns, rows.name, new_values)
@@ -68,7 +84,7 @@ def predict(
         for batch in rows.batches(wanted):
             X = fitted.rows(batch, new_values)
             columns = {name: batch.column(name) for name in kept}
-            write(_batch(columns | _predicted(fitted, X, interval)))
+            write(_batch(columns | _predicted(fitted, X, interval) | more.of_rows(X)))
             n_rows += batch.num_rows
         if not n_rows:
             raise TableError(f"{rows.name} has no rows")

@@ -40,6 +40,7 @@ from .._gp.training.fitted import (
 )
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .parameters import check_parameters
+from .remembered import background_restored, remembered_described, scores_restored
 from .scalers import scaled_width, scaler_described, scaler_restored
 from .statistics import statistics_restored
 from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded
@@ -168,7 +169,8 @@ def _described(classifier: Any) -> Archive:
     arrays["grams"] = packed_grams(statistics.grams)
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
-    return Archive(content, arrays)
+    remembered, remembered_arrays = remembered_described(fitted)
+    return Archive(content | remembered, arrays | remembered_arrays)
 
 
 def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
@@ -196,6 +198,8 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
         n_iter=whole_number(content["n_iter"], "number of evaluations"),
         history=_history_restored(content.get("history", [])),
         first_rows=_first_rows_restored(content, features, sizes["C"], arrays),
+        scores=scores_restored(content, arrays, sizes["C"]),
+        background=background_restored(arrays, sizes["D"]),
     )
     return classifier
 

@@ -242,15 +242,26 @@ class Posterior:
         weights : ndarray of shape (n,) or None
             Their weights in it.
         """
+        votes = (codes[:, None] == np.arange(len(self.prior))).astype(np.float64)
+        if weights is not None:
+            votes *= weights[:, None]
+        return self.latent_without_votes(vectors, votes)
+
+    def latent_without_votes(self, vectors: Array, votes: Array) -> tuple[Array, Array]:
+        """The same for rows that have votes (n, C) for several classes: all of them are removed.
+
+        The votes of a row enter regression c as one term, with the sum of their precisions and the
+        mean of their targets.
+        """
         transform = self.transform
         r1, r0 = transform.residuals(self.prior)
-        inside = codes[:, None] == np.arange(len(self.prior))
-        precision = np.where(inside, transform.precision_in, transform.precision_out)
-        if weights is not None:
-            precision = precision * weights[:, None]
+        inside = transform.precision_in * votes
+        outside = transform.precision_out * (votes.sum(axis=1, keepdims=True) - votes)
+        precision = inside + outside
+        target = (inside * r1 + outside * r0) / np.where(precision > 0, precision, 1.0)
         quadratic = self.explained(vectors)
         h = leverage(precision, quadratic, self.variance)
-        mean = mean_without_row(vectors @ self.coefficients.T, np.where(inside, r1, r0), h)
+        mean = mean_without_row(vectors @ self.coefficients.T, target, h)
         variance = self.unexplained(vectors)[:, None] + quadratic / (1.0 - h)
         return mean + self.offsets, variance
 

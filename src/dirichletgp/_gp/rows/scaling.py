@@ -234,9 +234,12 @@ def scaled_on(fitted: Any, rows: Any, on: Operations) -> Any:
         return (rows - on.array(fitted.mean_)) / on.array(fitted.scale_)
     if type(fitted) is MinMaxScaler:
         return rows * on.array(fitted.scale_) + on.array(fitted.min_)
-    if type(fitted) is FunctionTransformer and fitted.func is None:
-        return rows
-    return None
+    return rows if is_identity(fitted) else None
+
+
+def is_identity(fitted: Any) -> bool:
+    """Whether a scaler leaves rows as they are."""
+    return type(fitted) is FunctionTransformer and fitted.func is None
 
 
 def of_scaled_blocks(

@@ -18,6 +18,7 @@ from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
 from ..rows.target_codes import ScalerWithTargetCodes
+from .set_scores import SetScores
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,14 @@ class LeftOut:
         order = np.argsort(keys)
         return cls(keys[order], mean[order], variance[order])
 
+    def log_probabilities(self, rows: InMemoryRows) -> Array:
+        """Log probabilities (n,) of the classes of rows that are all kept."""
+        place = self.places(rows.X, rows.codes)
+        return log_probability_of(rows.codes, self.mean[place], self.variance[place])
+
     def loss(self, rows: InMemoryRows) -> float:
         """Mean negative log-likelihood of rows that are all kept."""
-        place = self.places(rows.X, rows.codes)
-        log_p = log_probability_of(rows.codes, self.mean[place], self.variance[place])
-        return -float(np.average(log_p, weights=rows.weights))
+        return -float(np.average(self.log_probabilities(rows), weights=rows.weights))
 
     def places(self, rows: Array, codes: Integers) -> Integers:
         """Where scaled rows of given classes are among those kept; -1 for rows that are not."""
@@ -268,6 +272,11 @@ class Fitted:
         The stages of the fit.
     first_rows : FirstRows or None
         Of a stream that may still learn everything anew.
+    scores : SetScores or None
+        How likely the labels of left-out training rows were; None in files of earlier versions.
+    background : ndarray of shape (B, D) or None
+        How the columns of scaled training rows are spread, each by itself: no line of it is a row.
+        None in files of earlier versions.
     """
 
     encoder: Encoder
@@ -276,11 +285,18 @@ class Fitted:
     n_iter: int
     history: list[dict[str, Any]]
     first_rows: FirstRows | None = None
+    scores: SetScores | None = None
+    background: Array | None = None
 
     @property
     def classes(self) -> AnyArray:
         """Labels of the classes, of shape (C,)."""
         return self.encoder.classes
+
+    @property
+    def origin(self) -> Integers | None:
+        """For each scaled column the column of X that it is a part of; None if they are mixed."""
+        return self.encoder.origin(self.features.columns)
 
     @property
     def inducing_points(self) -> Array:

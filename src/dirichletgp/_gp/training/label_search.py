@@ -33,6 +33,7 @@ from ..core.regressions import (
 )
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
+from .set_scores import SetScores
 from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -47,6 +48,8 @@ _BLOCK_ROWS = 512
 # Few rows, and few classes of them, deserve (and can afford) the exact probabilities.
 _FEW_ROWS, _FEW_PROBABILITIES = 1_000, 3_000
 _LEAST_DOUBT = 1e-12
+# Scores that are kept of all classes together, and of each class at least.
+_KEPT_SCORES, _KEPT_OF_A_CLASS = 1_000, 100
 # Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in,
 # noise_out): the search starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
@@ -151,6 +154,12 @@ class LabelSearch:
         """Mean negative log-likelihood under a transform."""
         return self._loss(self._predicted(transform), transform.separation)
 
+    def log_probabilities(self, transform: LabelTransform) -> Array:
+        """Log probabilities of the scoring rows' own classes under a transform, (n,)."""
+        predicted = self._predicted(transform)
+        mean = transform.separation * predicted.slope + predicted.intercept
+        return self._log_probabilities(mean, predicted.variance)
+
     def best_alpha(self) -> tuple[float, float]:
         """The smallest loss of a Dirichlet transform, and the alpha_epsilon that has it."""
         return min((self.score(LabelTransform.dirichlet(alpha)), alpha) for alpha in ALPHAS)
@@ -200,16 +209,19 @@ class LabelSearch:
 
     def _loss(self, predicted: _Predicted, separation: float) -> float:
         mean = separation * predicted.slope + predicted.intercept
-
-        def log_probabilities(rows: slice) -> Array:
-            return log_probability_of(
-                self.rows.codes[rows], mean[rows], predicted.variance[rows], self._coarse
-            )
-
-        parts = self.workers.map(log_probabilities, row_slices(len(mean), 256))
-        log_p = np.minimum(np.concatenate(list(parts)), -_LEAST_DOUBT)
+        log_p = np.minimum(self._log_probabilities(mean, predicted.variance), -_LEAST_DOUBT)
         loss = -(1.0 - self._mistakes) * log_p - self._mistakes * np.log(-np.expm1(log_p))
         return float(np.average(loss, weights=self.rows.weights))
+
+    def _log_probabilities(self, mean: Array, variance: Array) -> Array:
+        """Log probabilities of the scoring rows' own classes, for latents (n, C)."""
+
+        def of_rows(rows: slice) -> Array:
+            return log_probability_of(
+                self.rows.codes[rows], mean[rows], variance[rows], self._coarse
+            )
+
+        return np.concatenate(list(self.workers.map(of_rows, row_slices(len(mean), 256))))
 
     def _predicted(self, transform: LabelTransform) -> _Predicted:
         """Solve the C regressions for the noises of a transform and predict the scoring rows."""
@@ -266,3 +278,42 @@ class LabelSearch:
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
         self._inactive = np.maximum(predicted.variance - self._unexplained[:, None], 0.0)
         self._active = (rank < _ACTIVE_CLASSES) | self._inside
+
+
+def set_scores(
+    probability: Array, codes: Integers, weights: Array, n_classes: int, honest: bool = True
+) -> SetScores:
+    """The scores that prediction sets need, in short.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n,)
+        Of the own class of training rows, each predicted without itself.
+    codes, weights : ndarray of shape (n,)
+        Their classes, and how often each counts.
+    n_classes : int
+    honest : bool, default=True
+        Whether nothing else that the rows have a say in flatters them.
+    """
+    most = max(_KEPT_OF_A_CLASS, _KEPT_SCORES // n_classes)
+    kept, masses, sizes = [], [], []
+    effective = np.zeros(n_classes + 1)
+    for c in range(n_classes):
+        members = np.flatnonzero(codes == c)
+        members = members[np.argsort(probability[members], kind="stable")]
+        # The smallest score of some neighbours stands for all of them: sets may only grow.
+        first = np.arange(0, len(members), max(1, -(-len(members) // most)))
+        own = weights[members]
+        kept.append(probability[members[first]])
+        masses.append(np.add.reduceat(own, first) if len(first) else own)
+        sizes.append(len(first))
+        effective[c] = _effective(own)
+    effective[-1] = _effective(weights)
+    code = np.repeat(np.arange(n_classes), sizes)
+    return SetScores(np.concatenate(kept), code, np.concatenate(masses), effective, honest)
+
+
+def _effective(weights: Array) -> float:
+    """How many rows of equal weight say as much as rows with these weights (n,)."""
+    squares = float(np.square(weights).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0

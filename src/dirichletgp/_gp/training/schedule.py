@@ -41,7 +41,8 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, rows_that_score
+from .label_search import LabelSearch, rows_that_score, set_scores
+from .set_scores import SetScores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
@@ -114,11 +115,23 @@ class TrainingRecord(Protocol):
 
 
 class TrainingRows(NamedTuple):
-    """All rows, those of them to learn from, and the class probabilities far from them (C,)."""
+    """All rows, and what is known of them.
+
+    Attributes
+    ----------
+    everything : LabelledRows
+    sample : InMemoryRows
+        Those to learn from.
+    prior : ndarray of shape (C,)
+        The class probabilities far from all rows.
+    class_factors : ndarray of shape (C,) or None
+        Class weights, which are part of the weights of rows.
+    """
 
     everything: LabelledRows
     sample: InMemoryRows
     prior: Array
+    class_factors: Array | None = None
 
 
 def _are_alone(pool: InMemoryRows) -> bool:
@@ -131,6 +144,7 @@ class Trained(NamedTuple):
 
     model: Model
     n_iter: int
+    scores: SetScores
 
 
 class _Watcher:
@@ -169,6 +183,7 @@ class Trainer:
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
         self._rows_are_few = _are_few(rows.sample, self.placer.pool)
+        self._search: LabelSearch | None = None
 
     def run(
         self,
@@ -195,7 +210,7 @@ class Trainer:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
         warn_of_jitter(state.jitter)
-        return Trained(model, state.n_iter)
+        return Trained(model, state.n_iter, self._scores(model))
 
     @property
     def _expected(self) -> Expected:
@@ -351,6 +366,7 @@ class Trainer:
                 else:
                     search = self._label_search(basis, statistics, leave_out=True)
                 found = search.best_transform(state.transform)
+                self._search = search
                 progress.note(
                     f"separation {found.separation:.3g}, "
                     f"noises {found.noise_in:.3g} {found.noise_out:.3g}"
@@ -373,6 +389,25 @@ class Trainer:
         rows = rows_that_score(pool, basis, len(prior), self.resources, leave_out)
         workers = self.resources.workers
         return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
+
+    def _scores(self, model: Model) -> SetScores:
+        """How likely the labels of left-out rows are, for prediction sets."""
+        if model.left_out is not None:
+            pool = self.placer.pool
+            codes, weights = pool.codes, pool.weights
+            log_p = model.left_out.log_probabilities(pool)
+        else:
+            search = self._search or self._label_search(model.basis, model.statistics, True)
+            codes, weights = search.rows.codes, search.rows.weights
+            log_p = search.log_probabilities(model.transform)
+        own = np.ones(len(codes)) if weights is None else weights
+        if self.rows.class_factors is not None:
+            # A class weight makes rows count for more, but does not make them more frequent.
+            own = own / self.rows.class_factors[codes]
+        # A kernel that was learned from few rows flatters them, unless they were left out of that.
+        few = self._rows_are_few and self.settings.max_iter > 0
+        honest = model.left_out is not None or not few
+        return set_scores(np.exp(log_p), codes, own, len(self.rows.prior), honest)
 
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:

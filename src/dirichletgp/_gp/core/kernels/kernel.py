@@ -58,6 +58,13 @@ class KernelAt(ABC):
     def values(self, rows: Array) -> Array:
         """Kernel matrix k(rows, points) of shape (n, M)."""
 
+    def factors(self, rows: Array) -> Array:
+        """Factors (n, D, M) of the kernel, one for each column, if it `is_product`.
+
+        The variance is left out.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def no_derivatives(self) -> Array:
         """An array of zeros, for sums of `add_derivatives`."""
@@ -93,6 +100,8 @@ class Kernel(ABC):
     title: ClassVar[str]
     takes_categories: ClassVar[bool] = False
     """Whether columns may hold codes of categories, and marks of missing numbers."""
+    is_product: ClassVar[bool] = False
+    """Whether the kernel is a product over columns, so that `KernelAt.factors` has them."""
     variance: float
     ard: bool
 

@@ -111,6 +111,7 @@ class Product(Kernel):
     name = "product"
     title = "product over features"
     takes_categories = True
+    is_product = True
 
     @classmethod
     def starting(

@@ -268,6 +268,16 @@ class StationaryAt(KernelAt):
         values: Array = self._kernel.values(rows, self._points)
         return values
 
+    def factors(self, rows: Array) -> Array:
+        """exp(exponent * r2) of each column by itself."""
+        exponent = self._kernel.exponent
+        assert exponent is not None
+        length = self._kernel.lengthscale[:, None]
+        factors = rows[:, :, None] / length - self._points.T / length
+        np.square(factors, out=factors)
+        factors *= exponent
+        return np.exp(factors, out=factors)
+
     def no_derivatives(self) -> Array:
         """Room for parameters, log variance and points in one vector."""
         return np.zeros(len(self._kernel.parameters) + 1 + self._points.size)

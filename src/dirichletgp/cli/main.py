@@ -5,7 +5,9 @@ command line is used, because it needs typer.
 """
 
 import importlib
+import signal
 import sys
+import threading
 from typing import Any, NoReturn
 
 from .._gp.version import __version__
@@ -34,6 +36,7 @@ def main() -> None:
             "install them with: pip install typer rich pyarrow jinja2"
         )
     app = _app()
+    _end_on_request()
     try:
         sys.exit(app(standalone_mode=False))
     except Exception as error:
@@ -42,6 +45,16 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         _refuse(error)
+
+
+def _end_on_request() -> None:
+    """Let a request to end (SIGTERM) tidy up what is half written, as an error does."""
+
+    def end(signal_number: int, _: Any) -> NoReturn:
+        sys.exit(128 + signal_number)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, end)
 
 
 def _app() -> Any:
@@ -83,5 +96,7 @@ def _refuse(error: Any) -> NoReturn:
     if len(sys.argv) > 1:
         command = error.ctx.command_path if getattr(error, "ctx", None) else "dirichletgp"
         reason = " ".join(error.format_message().split()).rstrip(".")
-        print(f"error: {reason}; see {command} --help", file=sys.stderr)
+        from .console import printable
+
+        print(f"error: {printable(reason)}; see {command} --help", file=sys.stderr)
     sys.exit(error.exit_code)

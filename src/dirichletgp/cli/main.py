@@ -8,6 +8,8 @@ import importlib
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from .._gp.version import __version__
@@ -36,9 +38,9 @@ def main() -> None:
             "install them with: pip install typer rich pyarrow jinja2"
         )
     app = _app()
-    _end_on_request()
     try:
-        sys.exit(app(standalone_mode=False))
+        with _ending_on_request():
+            sys.exit(app(standalone_mode=False))
     except Exception as error:
         # Wrong usage, which typer would show in a box. The class is click's, or private to typer,
         # as versions have it.
@@ -47,14 +49,21 @@ def main() -> None:
         _refuse(error)
 
 
-def _end_on_request() -> None:
-    """Let a request to end (SIGTERM) tidy up what is half written, as an error does."""
+@contextmanager
+def _ending_on_request() -> Iterator[None]:
+    """Lets a request to end (SIGTERM) tidy up what is half written, as an error does."""
 
     def end(signal_number: int, _: Any) -> NoReturn:
         sys.exit(128 + signal_number)
 
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, end)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _app() -> Any:

@@ -37,6 +37,7 @@ CORE = [
     "regressions",
     "bound",
     "shapley",
+    "concentration",
     "probabilities",
 ]
 

@@ -14,6 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
+from .core.probabilities.dirichlet import (
+    dirichlet_draws,
+    dirichlet_interval,
+    dirichlet_uncertainty,
+)
 from .core.probabilities.softmax import class_probabilities, log_class_probabilities
 from .core.probabilities.uncertainty import (
     probability_interval,
@@ -24,10 +29,12 @@ from .core.regressions import LabelTransform
 from .rows.arrays import checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
-from .rows.scaling import of_scaled_blocks
+from .rows.scaling import of_pieces, of_scaled_blocks
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
-from .training.settings import count, fraction
+from .training.settings import choice, count, fraction, tolerance_of
+
+_KINDS = ("dirichlet", "latent")
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
@@ -38,6 +45,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     n_jobs: int | None
+    tolerance: float
     _result: Fitted | Waiting | None = None
 
     @property
@@ -157,6 +165,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.
 
+        Within `tolerance` of the exact ones.
+
         Parameters
         ----------
         X : array-like of shape (n, n_features)
@@ -170,10 +180,33 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
-        return self._of_latent(X, class_probabilities)
+        tolerance = tolerance_of(self)
+        if tolerance == 0 or is_tensor(X):
+            return self._of_latent(X, class_probabilities)
+        fitted = self._fitted
+        predictor = fitted.model.predictor(self.n_jobs)
+        values = fitted.model.at_points.values
+        return of_pieces(
+            lambda rows: predictor.probabilities(values(rows), tolerance),
+            self._matrix(X),
+            fitted.encoder.scale_new,
+            len(fitted.model.points),
+            self.n_jobs,
+        )
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithms of `predict_proba`, (n, n_classes), right however small the probability."""
+        """Logarithms of the class probabilities, right however small the probability.
+
+        Computed exactly, whatever `tolerance` is: a small absolute error would be a large one here.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
         if is_dask(X):
             return self._lazily(self.predict_log_proba, X, (len(self._fitted.classes),))
         return self._of_latent(X, log_class_probabilities)
@@ -192,7 +225,55 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ).swapaxes(0, 1)
         return np.ascontiguousarray(mean), np.ascontiguousarray(variance)
 
-    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Array, Array]:
+    def predict_dirichlet(self, X: ArrayLike) -> Array:
+        """What is known of the class probabilities: parameters of a Dirichlet distribution.
+
+        Its mean is `predict_proba`. The sum of a row is the number of labels that the prediction is
+        worth: it would be known as well from so many labels with these very probabilities.
+        `predict_interval`, `predict_uncertainty` and `sample_proba` follow from it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Or a Dask array or dataframe: the result is then a Dask array.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = make_moons(200, noise=0.3, random_state=0)
+        >>> classifier = DirichletGPClassifier("rbf", max_iter=5, random_state=0).fit(X, y)
+        >>> near, far = classifier.predict_dirichlet([[0.5, 0.3], [9.0, 9.0]]).sum(axis=1)
+        >>> bool(near > 10 * far)
+        True
+        """
+        if is_dask(X):
+            return self._lazily(self.predict_dirichlet, X, (len(self._fitted.classes),))
+        if is_tensor(X):
+            from .rows.device import checked_device
+
+            host = checked_device(X, self._fitted.features.number).host(X)
+            return self.predict_dirichlet(Matrix.of(self._matrix(host)))
+        model = self._fitted.model
+        rows = self._matrix(X)
+        posterior = model.prepared(self.n_jobs)
+        basis, concentration = model.basis, model.concentration
+
+        def of_block(block: Array, place: slice) -> Array:
+            vectors = basis.vectors(block)
+            p = class_probabilities(*posterior.latent(vectors))
+            return (concentration.at(vectors, p)[:, None] * p)[: place.stop - place.start]
+
+        return self._of_blocks(of_block, rows)
+
+    def predict_interval(
+        self, X: ArrayLike, level: float = 0.95, kind: str = "dirichlet"
+    ) -> tuple[Array, Array]:
         """Credible intervals of the class probabilities.
 
         Parameters
@@ -200,23 +281,35 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, n_features)
         level : float, default=0.95
             Posterior probability that each interval holds.
+        kind : {"dirichlet", "latent"}, default="dirichlet"
+            "dirichlet": how well the probabilities are known, by the likelihood of labels; see
+            `predict_dirichlet`. "latent": the paper's, the spread of the latent functions under the
+            noises of the label transform, which are chosen to predict well: such intervals are
+            mostly too narrow.
 
         Returns
         -------
         lower, upper : ndarray of shape (n, n_classes)
+            Intervals of kind "dirichlet" contain `predict_proba`.
         """
         level = fraction("level", level)
+        if choice("kind", kind, _KINDS) == "dirichlet":
+            return dirichlet_interval(self.predict_dirichlet(X), level)
         both = self._of_latent(
             X, lambda mean, variance: np.stack(probability_interval(mean, variance, level), axis=1)
         )
         return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
 
-    def predict_uncertainty(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+    def predict_uncertainty(
+        self, X: ArrayLike, kind: str = "dirichlet"
+    ) -> tuple[Array, Array, Array]:
         """How uncertain each prediction is, and why, in nats.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+        kind : {"dirichlet", "latent"}, default="dirichlet"
+            What the probabilities are thought to vary by; see `predict_interval`.
 
         Returns
         -------
@@ -227,6 +320,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         epistemic : ndarray of shape (n,)
             The difference: too little was seen here.
         """
+        if choice("kind", kind, _KINDS) == "dirichlet":
+            return dirichlet_uncertainty(self.predict_dirichlet(X))
         parts = self._of_latent(
             X, lambda mean, variance: np.stack(uncertainty(mean, variance), axis=1)
         )
@@ -238,6 +333,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X: ArrayLike,
         n_samples: int = 100,
         random_state: int | np.random.RandomState | None = None,
+        kind: str = "dirichlet",
     ) -> Array:
         """Draw class probabilities from their posterior, row by row.
 
@@ -246,15 +342,19 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, n_features)
         n_samples : int, default=100
         random_state : int, RandomState instance or None
+        kind : {"dirichlet", "latent"}, default="dirichlet"
+            What they are drawn from; see `predict_interval`.
 
         Returns
         -------
         ndarray of shape (n_samples, n, n_classes)
         """
         n_samples = count("n_samples", n_samples, smallest=1)
-        mean, variance = self.latent_mean_and_variance(X)
-        seed = check_random_state(random_state).randint(2**31)
-        return sample_probabilities(mean, variance, n_samples, np.random.default_rng(seed))
+        kind = choice("kind", kind, _KINDS)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        if kind == "dirichlet":
+            return dirichlet_draws(self.predict_dirichlet(X), n_samples, rng)
+        return sample_probabilities(*self.latent_mean_and_variance(X), n_samples, rng)
 
     def loo_proba(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -341,6 +441,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         state = self._result
         assert state is not None
         columns = state.features.columns
+        rows: AnyArray
         if isinstance(X, Matrix):
             return np.asarray(X)
         if not columns.is_plain:
@@ -348,7 +449,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             if not len(matrix):
                 raise ValueError("Found array with 0 sample(s), a minimum of 1 is required.")
             return matrix
-        rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
+        if type(X) is np.ndarray and _is_plainly_right(X, columns):
+            rows = X
+        else:
+            rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
         whole = missing_in(rows, columns.names_in) is None
         return rows if raw or whole else self._fitted.filled(rows)
 
@@ -409,3 +513,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         from .rows.on_dask import lazily
 
         return lazily(predict, X, shape, dtype)
+
+
+def _is_plainly_right(X: AnyArray, columns: Columns) -> bool:
+    """Whether there is nothing in an array that scikit-learn's checks would change or refuse."""
+    right_shape = X.ndim == 2 and X.shape[1] == columns.n_in and len(X) > 0
+    return right_shape and X.dtype in FLOATS and columns.names_in is None

@@ -7,8 +7,7 @@ import numpy as np
 import typer
 
 from .._gp.core.arrays import Array
-from .._gp.core.probabilities.softmax import class_probabilities
-from .._gp.core.probabilities.uncertainty import probability_interval, uncertainty
+from .._gp.core.probabilities.dirichlet import dirichlet_interval, dirichlet_uncertainty
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import open_table
 from .console import print_json, say, with_one_line_errors
@@ -107,8 +106,8 @@ def _predicted(fitted: TableModel, X: Array, interval: bool) -> dict[str, Any]:
     import pyarrow as pa
 
     classes = fitted.classifier.classes_
-    mean, variance = fitted.classifier.latent_mean_and_variance(X)
-    prob = class_probabilities(mean, variance)
+    known = fitted.classifier.predict_dirichlet(X)
+    prob = known / known.sum(axis=1, keepdims=True)
     best = prob.argmax(axis=1)
     rows = np.arange(len(best))
     columns = {
@@ -116,10 +115,10 @@ def _predicted(fitted: TableModel, X: Array, interval: bool) -> dict[str, Any]:
         "probability": prob[rows, best],
     }
     if interval:
-        lower, upper = probability_interval(mean, variance, _INTERVAL)
+        lower, upper = dirichlet_interval(known, _INTERVAL)
         columns["lower"] = lower[rows, best]
         columns["upper"] = upper[rows, best]
-    total, noise, lack_of_data = uncertainty(mean, variance)
+    total, noise, lack_of_data = dirichlet_uncertainty(known)
     columns["uncertainty"] = np.maximum(total, 0.0)
     columns["noise"] = np.maximum(noise, 0.0)
     columns["lack_of_data"] = np.maximum(lack_of_data, 0.0)

@@ -26,7 +26,7 @@ from .._gp.core.fields import (
 )
 from .._gp.core.kernels import KERNELS, Kernel
 from .._gp.core.kernels.product import MISSING
-from .._gp.core.regressions import LabelTransform
+from .._gp.core.regressions import POWERS, SCALES, LabelTransform, LogOddsBeliefs
 from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Encoder
 from .._gp.training.fitted import (
@@ -62,6 +62,7 @@ _LEFT_OUT = {
     "left_out/mean": Numbers("N C"),
     "left_out/variance": Numbers("N C", NOT_NEGATIVE),
 }
+_BELIEFS = {"beliefs": Numbers("S P", (0.0, 1.0))}
 _FIRST_ROWS = {
     "warm_up/codes": Numbers("N", COUNTS, "int64"),
     "warm_up/weights": Numbers("N", NOT_NEGATIVE),
@@ -167,6 +168,9 @@ def _described(classifier: Any) -> Archive:
     arrays |= {"points": model.points, "prior": model.prior}
     arrays |= {"counts": statistics.counts, "sums": statistics.sums}
     arrays["grams"] = packed_grams(statistics.grams)
+    if model.beliefs is not None:
+        arrays["beliefs"] = model.beliefs.settings
+        content["departure"] = model.beliefs.departure
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     remembered, remembered_arrays = remembered_described(fitted)
@@ -259,6 +263,7 @@ def _model_restored(
         prior=prior,
         alpha_epsilon=alpha,
         left_out=_left_out_restored(arrays, sizes) if "left_out/keys" in arrays else None,
+        beliefs=_beliefs_restored(content, arrays) if "beliefs" in arrays else None,
     )
 
 
@@ -276,6 +281,14 @@ def _left_out_restored(arrays: Arrays, sizes: dict[str, int]) -> LeftOut:
     keys, mean, variance = (arrays[name] for name in _LEFT_OUT)
     expect(found["N"] > 0 and bool(np.all(keys[:-1] <= keys[1:])), "left-out predictions")
     return LeftOut(keys, mean, variance)
+
+
+def _beliefs_restored(content: Mapping[str, Any], arrays: Arrays) -> LogOddsBeliefs:
+    check_arrays(_BELIEFS, arrays, {"S": len(SCALES), "P": len(POWERS)})
+    settings = arrays["beliefs"]
+    expect(bool(np.isclose(settings.sum(), 1.0)), "beliefs about log-odds")
+    departure = real_number(content["departure"], "beliefs about log-odds", NOT_NEGATIVE)
+    return LogOddsBeliefs(settings, departure)
 
 
 def _history_restored(stages: Any) -> list[dict[str, Any]]:

@@ -226,7 +226,11 @@ class Posterior:
     def latent(self, vectors: Array) -> tuple[Array, Array]:
         """Mean and variance (n, C) of the latent functions at rows with whitened vectors (n, M)."""
         variance = self.unexplained(vectors)[:, None] + self.explained(vectors)
-        return vectors @ self.coefficients.T + self.offsets, variance
+        return self.mean(vectors), variance
+
+    def mean(self, vectors: Array) -> Array:
+        """Mean (n, C) of the latent functions at rows with whitened vectors (n, M)."""
+        return vectors @ self.coefficients.T + self.offsets
 
     def latent_without_row(
         self, vectors: Array, codes: Integers, weights: Array | None
@@ -272,10 +276,14 @@ class Posterior:
     def explained(self, vectors: Array) -> Array:
         """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""
         quadratic = np.empty((len(vectors), len(self.factors)))
-        for c, factor in enumerate(self.factors):
-            half = solve_rows(factor, vectors.copy())
-            quadratic[:, c] = np.einsum("nm,nm->n", half, half)
+        for c in range(len(self.factors)):
+            quadratic[:, c] = self.explained_of(c, vectors.copy())
         return quadratic
+
+    def explained_of(self, c: int, vectors: Array) -> Array:
+        """U' B_c^-1 u of one class, of shape (n,); the vectors are overwritten."""
+        half = solve_rows(self.factors[c], vectors)
+        return np.einsum("nm,nm->n", half, half)
 
 
 def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array:
@@ -290,3 +298,49 @@ def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array
 def mean_without_row(mean: Array, target: Array, h: Array) -> Array:
     """U' beta_c without the row itself; means, targets and leverages of shape (n, C)."""
     return (mean - h * target) / (1.0 - h)
+
+
+# How far log-odds may vary (prior variances), and how rough they may be (powers of the spectrum of
+# the kernel: 1 is the kernel itself, less is rougher).
+SCALES = (0.02, 0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0)
+POWERS = (1.0, 0.75, 0.5, 0.25)
+# Smaller eigenvalues, relative to the largest, are rounding, and not made rougher.
+SMALLEST_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class LogOddsBeliefs:
+    """What labels say about log-odds, beyond their fitted values: see `concentration.py`.
+
+    Attributes
+    ----------
+    settings : ndarray of shape (len(SCALES), len(POWERS))
+        How much each scale and roughness is believed; they sum to one.
+    departure : float
+        Mean square of what labels would change about the fitted log-odds; 0 where rows are many.
+    """
+
+    settings: Array
+    departure: float = 0.0
+
+    @classmethod
+    def by_evidence(cls, evidence: Array) -> "LogOddsBeliefs":
+        """From the log evidence (settings,) of all scales, each with all powers.
+
+        Before any label all standard deviations of log-odds are as likely, and all powers.
+        """
+        table = evidence.reshape(len(SCALES), len(POWERS))
+        belief = np.exp(table - table.max()) * np.sqrt(SCALES)[:, None]
+        return cls(belief / belief.sum())
+
+
+def prior_variances(eigenvalues: Array, scale: float, power: float) -> Array:
+    """Variances d_j (M,) of the coefficients of log-odds in the eigenvectors of a whitened Gram.
+
+    d_j = scale (lambda_j / lambda_1)^(power - 1), times what keeps the mean variance of the rows.
+    """
+    largest = eigenvalues.max()
+    if largest <= 0:
+        return np.full(len(eigenvalues), scale)
+    rougher = np.maximum(eigenvalues / largest, SMALLEST_SHARE) ** (power - 1.0)
+    return np.asarray(scale * rougher * (eigenvalues.sum() / (rougher @ eigenvalues)))

@@ -9,10 +9,13 @@ import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
+from ..core.concentration import Concentration
 from ..core.kernels import Kernel
+from ..core.kernels.kernel import KernelAt
 from ..core.parallel import Workers, symmetrise
+from ..core.predictor import Predictor, make_predictor
 from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior, make_basis
 from ..core.statistics import ClassStatistics
 from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
@@ -90,6 +93,8 @@ class Model:
     left_out : LeftOut or None
         Predictions of training rows without them, where rows are so few that the closed form would
         flatter the model.
+    beliefs : LogOddsBeliefs or None
+        How far and how roughly log-odds vary, as labels say; None in files of earlier versions.
     solved : Posterior or None
         The solved regressions, where they are known already.
 
@@ -104,6 +109,7 @@ class Model:
     prior: Array
     alpha_epsilon: float
     left_out: LeftOut | None = None
+    beliefs: LogOddsBeliefs | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
@@ -129,6 +135,31 @@ class Model:
                 vars(self)["solved"] = self.solve(self.transform, n_jobs)
             assert self.solved is not None
             return self.solved
+
+    @cached_property
+    def concentration(self) -> Concentration:
+        """How well the class probabilities are known: with one BLAS thread, bit for bit alike."""
+        with Workers(1):
+            return Concentration.from_statistics(
+                self.statistics, self.kernel.variance, self.prior, self.beliefs
+            )
+
+    def predictor(self, n_jobs: int | None) -> Predictor:
+        """What gives probabilities within a tolerance from kernel vectors."""
+        found: Predictor | None = vars(self).get("_predictor")
+        if found is None:
+            posterior = self.prepared(n_jobs)
+            with self._lock, Workers(1):
+                found = vars(self).get("_predictor")
+                if found is None:
+                    found = make_predictor(self.basis, posterior, self.statistics.total)
+                    vars(self)["_predictor"] = found
+        return found
+
+    @cached_property
+    def at_points(self) -> KernelAt:
+        """The kernel at the inducing points."""
+        return self.kernel.at(self.points)
 
     @cached_property
     def bound(self) -> float:
@@ -159,6 +190,7 @@ class Model:
             "prior": self.prior,
             "alpha_epsilon": self.alpha_epsilon,
             "left_out": self.left_out,
+            "beliefs": self.beliefs,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -25,8 +25,8 @@ import numpy as np
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
-from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import Basis, LabelTransform, Posterior
+from ..core.probabilities.softmax import class_probabilities, log_probability_of
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
@@ -41,7 +41,7 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, rows_that_score, set_scores
+from .label_search import LabelSearch, log_odds_beliefs, rows_that_score, set_scores
 from .set_scores import SetScores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
@@ -58,6 +58,8 @@ _ALONE, _ALPHA_OF_ALONE = 1 / 3, 0.1
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
+# So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
+_MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
 
 def _are_few(rows: InMemoryRows, pool: InMemoryRows) -> bool:
@@ -209,6 +211,7 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
+        model = replace(model, beliefs=self._beliefs(model))
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter, self._scores(model))
 
@@ -408,6 +411,28 @@ class Trainer:
         few = self._rows_are_few and self.settings.max_iter > 0
         honest = model.left_out is not None or not few
         return set_scores(np.exp(log_p), codes, own, len(self.rows.prior), honest)
+
+    def _beliefs(self, model: Model) -> LogOddsBeliefs:
+        """What some rows, or all if they are few, say about log-odds beyond the fitted ones."""
+        pool, posterior = self.placer.pool, model.posterior
+        size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
+        size = min(size, _MOST_JUDGES)
+        rows = pool.take(pool.stratified_sample(size, self.resources.rng))
+
+        def of_rows(place: slice) -> tuple[Array, Array]:
+            codes = rows.codes[place]
+            weights = None if rows.weights is None else rows.weights[place]
+            vectors = model.basis.vectors(rows.X[place])
+            latent = posterior.latent_without_row(vectors, codes, weights)
+            if model.left_out is not None:
+                latent = model.left_out.replaced(rows.X[place], codes, *latent)
+            return vectors, class_probabilities(*latent)
+
+        parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
+        vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
+        vectors /= np.sqrt(model.kernel.variance)
+        seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
+        return log_odds_beliefs(vectors, rows.codes, rows.weights, probabilities, bool(seen))
 
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ..report.provenance import how_it_was_made
-from .console import print_json, with_one_line_errors
+from .console import in_markup, print_json, with_one_line_errors
 from .options import Json, ModelPath
 from .table_model import TableModel
 
@@ -38,14 +38,13 @@ def _content(path: str) -> dict[str, Any]:
 
 def _print(content: dict[str, Any]) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for name, text in _lines(content):
-        table.add_row(name, escape(text))
+        table.add_row(name, in_markup(text))
     Console().print(table)
 
 

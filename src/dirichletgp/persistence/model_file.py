@@ -68,6 +68,8 @@ _FIRST_ROWS = {
     "warm_up/weights": Numbers("N", NOT_NEGATIVE),
 }
 _TARGETS = (-1e6, 1e6)
+# What parameters amounted to before there were any: files of then predict what they did then.
+_BEFORE = {"tolerance": 0.0}
 
 
 def save(
@@ -184,7 +186,8 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     if unknown:
         raise ValueError(f"unknown parameters {sorted(unknown)}")
     parameters = {name: decoded(v, arrays) for name, v in content["parameters"].items()}
-    classifier: Any = cls(**parameters)
+    before = {name: v for name, v in _BEFORE.items() if name in cls._get_param_names()}
+    classifier: Any = cls(**before | parameters)
     sizes = check_arrays(_MODEL, arrays)
     expect(min(sizes.values()) > 0 and sizes["C"] > 1, "shapes of the arrays")
     features = _features_restored(content, sizes["D"])

@@ -53,6 +53,9 @@ _SURPRISE_FLOOR = 0.05
 # and the noise is too small, lengthscales become so short that every row explains itself, and
 # nothing later gets them out of it.
 _FIRST_ALPHA = 0.3
+# Where so many rows are alone in their class, rows left out cannot choose: their class has none
+# left that could speak for it. Then labels are taken to be as noisy as this.
+_ALONE, _ALPHA_OF_ALONE = 1 / 3, 0.1
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
@@ -135,6 +138,11 @@ class TrainingRows(NamedTuple):
     sample: InMemoryRows
     prior: Array
     class_factors: Array | None = None
+
+
+def _are_alone(pool: InMemoryRows) -> bool:
+    """Whether many rows are the only one of their class, repetitions not counted."""
+    return int(np.sum(pool.class_sizes == 1)) >= _ALONE * len(pool)
 
 
 class Trained(NamedTuple):
@@ -253,7 +261,8 @@ class Trainer:
 
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
-        alpha = alpha if isinstance(alpha, float) else _FIRST_ALPHA
+        if isinstance(alpha, str):
+            alpha = _ALPHA_OF_ALONE if self._labels_are_guessed else _FIRST_ALPHA
         target_variance = LabelTransform.dirichlet(alpha).target_variance(self.rows.prior)
         of_rows = self.training.start_kernel(self.placer.pool, target_variance)
         kernel = of_rows if kernel is None else of_rows.beginning_at(kernel)
@@ -267,13 +276,18 @@ class Trainer:
         """Whether left-out rows choose alpha_epsilon; the paper's rule does not leave them out."""
         return self.settings.alpha_epsilon != "training"
 
+    @cached_property
+    def _labels_are_guessed(self) -> bool:
+        """Whether no row left out can say how noisy labels are."""
+        return self._leave_out and _are_alone(self.placer.pool)
+
     @property
     def _alpha_is_open(self) -> bool:
         """Whether left-out rows decide about alpha_epsilon.
 
         Few rows cannot; only the label transform, three constants, follows them.
         """
-        if not isinstance(self.settings.alpha_epsilon, str):
+        if not isinstance(self.settings.alpha_epsilon, str) or self._labels_are_guessed:
             return False
         return not self._rows_are_few or self.settings.label_transform == "dirichlet"
 
@@ -353,6 +367,8 @@ class Trainer:
     ) -> tuple[float, LabelTransform]:
         """alpha_epsilon and the label transform of the finished model."""
         progress = self.resources.progress
+        if self._labels_are_guessed:
+            return state.alpha_epsilon, state.transform
         if self.settings.label_transform == "learned":
             with progress.stage(Stage.LABELS):
                 if self._rows_are_few:

@@ -9,11 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._gp.core.arrays import Array
 from .._gp.core.kernels import KERNELS
 from .._gp.core.regressions import LabelTransform
 from .._gp.core.statistics import ClassStatistics
 from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Encoder
+from .._gp.training.compact import CompactModel
 from .._gp.training.fitted import (
     Features,
     FirstRows,
@@ -25,6 +27,7 @@ from .._gp.training.fitted import (
     unpacked_grams,
 )
 from .archive import Archive, ModelFileError, read_archive, write_archive
+from .compact_form import form_described, form_restored
 from .scalers import scaler_described, scaler_restored
 from .values import (
     Arrays,
@@ -141,8 +144,12 @@ def _described(classifier: Any) -> Archive:
         arrays["class_factors"] = fitted.encoder.class_factors
     statistics = model.statistics
     arrays |= kernel_arrays
-    arrays |= {"points": model.points, "prior": model.prior}
-    arrays |= {"counts": statistics.counts, "sums": statistics.sums}
+    arrays |= {"points": model.points, "prior": model.prior, "counts": statistics.counts}
+    if isinstance(model, CompactModel):
+        content["compact"], form = form_described(model)
+        arrays |= form
+        return Archive(content, arrays)
+    arrays["sums"] = statistics.sums
     arrays["grams"] = packed_grams(statistics.grams)
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
@@ -217,11 +224,9 @@ def _first_rows_restored(
 
 def _model_restored(content: Mapping[str, Any], arrays: Arrays, ard: bool) -> Model:
     points, prior = floats(arrays, "points"), floats(arrays, "prior")
-    counts, sums, packed = (floats(arrays, name) for name in ("counts", "sums", "grams"))
+    counts = floats(arrays, "counts")
     (m, d), c = points.shape, len(prior)
-    shapes = [array.shape for array in (prior, counts, sums, packed)]
-    expected = [(c,), (c,), (c, m), (c, m * (m + 1) // 2)]
-    expect(shapes == expected and m > 0 and d > 0, "shapes of the arrays")
+    expect(prior.shape == counts.shape == (c,) and m > 0 and d > 0, "shapes of the arrays")
     expect(bool(np.all(prior > 0)), "prior")
     kernel = KERNELS[content["kernel"]["family"]].restored(content["kernel"], arrays, ard)
     expect(kernel.fits(d), "number of features of the kernel")
@@ -231,20 +236,32 @@ def _model_restored(content: Mapping[str, Any], arrays: Arrays, ard: bool) -> Mo
         basis = basis_again(kernel, points, jitter)
     except np.linalg.LinAlgError as error:
         raise ValueError("the kernel matrix of the inducing points cannot be factored") from error
-    return Model(
-        basis=basis,
-        jitter=jitter,
-        statistics=ClassStatistics(counts, sums, unpacked_grams(packed, m)),
-        transform=LabelTransform(
+    parts: dict[str, Any] = {
+        "basis": basis,
+        "jitter": jitter,
+        "transform": LabelTransform(
             target_in=float(transform["target_in"]),
             target_out=float(transform["target_out"]),
             noise_in=positive_number(transform["noise_in"]),
             noise_out=positive_number(transform["noise_out"]),
         ),
-        prior=prior,
-        alpha_epsilon=positive_number(content["alpha_epsilon"]),
-        left_out=_left_out_restored(arrays, c) if "left_out/keys" in arrays else None,
-    )
+        "prior": prior,
+        "alpha_epsilon": positive_number(content["alpha_epsilon"]),
+    }
+    if "compact" in content:
+        nothing = ClassStatistics(counts, np.empty((c, 0)), np.empty((0, 0, 0)))
+        form = form_restored(content["compact"], arrays, c, m)
+        bound = float(content["compact"]["bound"])
+        return CompactModel(**parts, statistics=nothing, form=form, known_bound=bound)
+    left_out = _left_out_restored(arrays, c) if "left_out/keys" in arrays else None
+    return Model(**parts, statistics=_statistics_restored(arrays, counts, m), left_out=left_out)
+
+
+def _statistics_restored(arrays: Arrays, counts: Array, n_points: int) -> ClassStatistics:
+    sums, packed = floats(arrays, "sums"), floats(arrays, "grams")
+    shapes = (len(counts), n_points), (len(counts), n_points * (n_points + 1) // 2)
+    expect((sums.shape, packed.shape) == shapes, "shapes of the arrays")
+    return ClassStatistics(counts, sums, unpacked_grams(packed, n_points))
 
 
 def _left_out_restored(arrays: Arrays, n_classes: int) -> LeftOut:

@@ -26,8 +26,8 @@ from typing import Protocol
 import numpy as np
 
 from .arrays import Array
+from .low_rank import SharedPosterior
 from .parallel import (
-    Workers,
     cholesky,
     inverse_from_cholesky,
     multiply_rows,
@@ -37,7 +37,7 @@ from .parallel import (
 )
 from .probabilities.softmax import class_probabilities
 from .probabilities.tolerance import classes_in_doubt, probabilities_within
-from .regressions import Basis, Posterior, plus_identity
+from .regressions import Basis, Posterior, plus_identity, shared_matrix
 
 # A whose smallest eigenvalue is zero cannot be factored; this much of s2 is nothing.
 _RIDGE = 1e-11
@@ -94,49 +94,56 @@ class ManyClassPredictor:
     Attributes
     ----------
     basis : Basis
-    posterior : Posterior
+    posterior : Posterior or SharedPosterior
     shared : ndarray of shape (M, M)
         R, the Cholesky factor of I + u0 G^.
+    ratio : float
+        u0 / u1.
+    share : float, default=1
+        Of a tolerance, what may be spent here; the rest was spent on rounding.
     """
 
     basis: Basis
-    posterior: Posterior
+    posterior: Posterior | SharedPosterior
     shared: Array
+    ratio: float
+    share: float = 1.0
 
     def probabilities(self, values: Array, tolerance: float) -> Array:
         """Class probabilities (n, C), none off by more than the tolerance."""
+        tolerance *= self.share
         vectors = solve_rows(self.basis.factor, values)
         posterior = self.posterior
         mean = posterior.mean(vectors)
         rest = posterior.unexplained(vectors)
-        centre, deviation = self.between(vectors)
+        half = solve_rows(self.shared, vectors.copy())
+        centre, deviation = self.between(vectors, half)
         doubt = classes_in_doubt(mean, rest + centre, deviation, tolerance)
         variance = np.repeat((rest + centre)[:, None], mean.shape[1], axis=1)
+        source = half if posterior.from_half else vectors
         for c in np.flatnonzero(doubt.any(axis=0)).tolist():
             rows = np.flatnonzero(doubt[:, c])
-            exact = posterior.explained_of(c, padded_rows(vectors, rows))
+            exact = posterior.explained_of(c, padded_rows(source, rows))
             variance[rows, c] = rest[rows] + exact[: len(rows)]
         return probabilities_within(mean, variance, tolerance)
 
-    def between(self, vectors: Array) -> tuple[Array, Array]:
+    def between(self, vectors: Array, half: Array) -> tuple[Array, Array]:
         """Centre and half width (n,) of what u' B_c^-1 u of all classes lies in."""
-        half = solve_rows(self.shared, vectors.copy())
         one = np.einsum("nm,nm->n", half, half)
-        transform = self.posterior.transform
-        other = one * (transform.precision_out / transform.precision_in)
-        other = np.minimum(other, np.einsum("nm,nm->n", vectors, vectors))
+        other = np.minimum(one * self.ratio, np.einsum("nm,nm->n", vectors, vectors))
         return 0.5 * (one + other), 0.5 * np.abs(one - other)
 
 
 def make_predictor(basis: Basis, posterior: Posterior, total: Array) -> Predictor:
     """The predictor of a posterior, whose rows have the whitened Gram `total` (M, M)."""
     if len(posterior.offsets) == 2:
-        return _two_classes(basis, posterior)
-    shared = plus_identity(posterior.transform.precision_out * total)
-    return ManyClassPredictor(basis, posterior, cholesky(shared, overwrite=True))
+        return two_class_predictor(basis, posterior)
+    shared = cholesky(shared_matrix(total, posterior.transform), overwrite=True)
+    return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
 
 
-def _two_classes(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
+def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
+    """One mean and one triangle for the difference of two classes."""
     coefficients = posterior.coefficients[1:] - posterior.coefficients[:1]
     a = plus_identity(np.zeros(basis.factor.shape), 2.0 + _RIDGE)
     for factor in posterior.factors:

@@ -92,8 +92,8 @@ def test_a_file_and_a_pickle_give_it_back(pair, tmp_path):
         again.partial_fit(X[:2], [0, 1])
 
 
-def test_a_file_whose_parts_do_not_fit_is_refused(pair, tmp_path, monkeypatch):
-    X, _, _, small = pair
+def test_a_file_whose_parts_do_not_fit_is_refused(pair, tmp_path):
+    small = pair[3]
     form = small._fitted.model.form
     path = tmp_path / "wrong.dgp"
     right = form.coefficients

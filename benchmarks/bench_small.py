@@ -3,13 +3,12 @@
     python benchmarks/bench_small.py synthetic [--quick] [--draws 10] [--out small.jsonl]
     python benchmarks/bench_small.py tables [--quick] [--splits 10] [--out small.jsonl]
 
-Every line of the output file is one fit; what is found there is not computed again. CatBoost takes
-part if it is installed. Tables are read from DIRICHLETGP_TABLES.
+Every line of the output file is one fit; what is found there is not computed again. Tables are read
+from DIRICHLETGP_TABLES; they need pandas, CatBoost and LightGBM (which `bench_tables.py` needs).
 """
 
 import argparse
 import json
-import os
 import time
 import warnings
 from pathlib import Path
@@ -24,7 +23,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -43,14 +41,13 @@ SHAPES = (
     (3000, 10, 1),
 )
 TEST_ROWS = 3_000
-TABLES = {"german": "default", "titanic": "Survived", "penguins": "species", "soybean": "Class"}
+TABLES = ("german", "titanic", "penguins", "soybean")
 BUNDLED = {
     "iris": load_iris,
     "wine": load_wine,
     "breast cancer": load_breast_cancer,
     "digits": load_digits,
 }
-FOLDER = Path(os.environ.get("DIRICHLETGP_TABLES", Path(__file__).parents[2] / "shared" / "tables"))
 
 
 def log_odds(kind, X, weights):
@@ -88,55 +85,58 @@ def draw(kind, n, d, ratio, seed):
     return X, y, X_test, y_test, p_test
 
 
-def split_of(y, seed):
-    return train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed, stratify=y)
-
-
 def table(name, seed):
-    """A stratified split of a table, 75 % to train; categories of a table become indicators."""
+    """A stratified split, 75 % to train: frames as pandas reads them, and codes of labels."""
+    from bench_tables import framed, parts, stratified
+
     if name in BUNDLED:
-        X, y = BUNDLED[name](return_X_y=True)
-        train, test = split_of(y, seed)
-        return X[train], y[train], X[test], y[test]
-    import pandas as pd
-
-    from dirichletgp._gp.rows.frames import Frame
-    from dirichletgp._gp.rows.learning import Wishes, learned_columns
-    from dirichletgp._gp.rows.scaling import MixedScaler
-
-    rows = pd.read_csv(FOLDER / f"{name}.csv.gz")
-    y = np.unique(rows.pop(TABLES[name]).astype(str), return_inverse=True)[1]
-    train, test = split_of(y, seed)
-    columns = learned_columns(Frame(rows.iloc[train]), Wishes())
-    matrices = [columns.matrix(rows.iloc[part]) for part in (train, test)]
-    indicators = MixedScaler(None, columns.levels).fit(matrices[0], None, None, None)
-    X_train, X_test = (indicators.transform(matrix) for matrix in matrices)
-    return X_train, y[train], X_test, y[test]
+        split = stratified(*framed(*BUNDLED[name](return_X_y=True)), seed)
+    else:
+        split = parts(name, seed)
+    X, y, X_test, y_test = split
+    labels = np.unique(y.astype(str))
+    codes, test_codes = (np.searchsorted(labels, part.astype(str)) for part in (y, y_test))
+    return X, codes, X_test, test_codes
 
 
 def linear():
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=5_000))
 
 
-def methods_for(real, n, n_classes):
-    methods = {
+def methods_for_problems():
+    return {
         "ours": lambda: DirichletGPClassifier(random_state=0),
         "logistic": linear,
+        "frequencies": lambda: DummyClassifier(strategy="prior"),
     }
-    if not real:
-        return {**methods, "frequencies": lambda: DummyClassifier(strategy="prior")}
+
+
+class Fitted:
+    """A method of `bench_tables.py` as an estimator."""
+
+    def __init__(self, method):
+        self.method = method
+
+    def fit(self, X, y):
+        _, self.predict_proba, _ = self.method(X, y, False)
+
+
+def methods_for_tables(n, n_classes):
+    """Every method is given the frame in the form that suits it best."""
+    from bench_tables import catboost, indicators, logistic
+
+    forest = RandomForestClassifier(300, min_samples_leaf=2, random_state=0)
+    calibrated = CalibratedClassifierCV(forest, method="sigmoid", cv=3)
+    methods = {
+        "ours": lambda: DirichletGPClassifier(random_state=0),
+        "logistic": lambda: Fitted(logistic),
+        "forest": lambda: make_pipeline(indicators(), calibrated),
+        "catboost": lambda: Fitted(catboost),
+    }
     if n <= 800 and n_classes <= 3:
         kernel = ConstantKernel(1.0) * RBF(3.0)
         gpc = GaussianProcessClassifier(kernel, random_state=0)
-        methods["gpc"] = lambda: make_pipeline(StandardScaler(), gpc)
-    forest = RandomForestClassifier(300, min_samples_leaf=2, random_state=0)
-    methods["forest"] = lambda: CalibratedClassifierCV(forest, method="sigmoid", cv=3)
-    try:
-        from catboost import CatBoostClassifier
-    except ImportError:
-        return methods
-    options = {"verbose": False, "random_seed": 0, "allow_writing_files": False, "thread_count": 1}
-    methods["catboost"] = lambda: CatBoostClassifier(**options)
+        methods["gpc"] = lambda: make_pipeline(indicators(), StandardScaler(), gpc)
     return methods
 
 
@@ -197,7 +197,7 @@ def run_synthetic(log, draws, quick):
                 f = data[3].mean()
                 entropy = float(entr(f) + entr(1 - f))
                 problem = "-".join(map(str, (kind, *shape)))
-                for method, make in methods_for(False, shape[0], 2).items():
+                for method, make in methods_for_problems().items():
                     log.run(problem, seed, method, make, data, bayes=bayes, entropy=entropy)
     show_synthetic(log)
 
@@ -235,7 +235,7 @@ def run_tables(log, splits, quick):
             if quick and name in ("digits", "soybean"):
                 continue
             data = table(name, seed)
-            for method, make in methods_for(True, len(data[1]), len(np.unique(data[1]))).items():
+            for method, make in methods_for_tables(len(data[1]), len(np.unique(data[1]))).items():
                 log.run(name, seed, method, make, data)
     show_tables(log)
 

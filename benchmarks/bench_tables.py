@@ -199,21 +199,21 @@ def boosting(X, y, quick):
     return model.classes_, lambda frame: model.predict_proba(prepared(frame)), model
 
 
-def logistic(X, y, quick):
+def indicators():
+    """Numbers without holes and on one scale, categories as indicators."""
     texts = make_column_selector(dtype_exclude="number")
     numbers = make_column_selector(dtype_include="number")
-    model = make_pipeline(
-        make_column_transformer(
-            (
-                make_pipeline(
-                    SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-                ),
-                numbers,
-            ),
-            (OneHotEncoder(max_categories=30, handle_unknown="infrequent_if_exist"), texts),
-        ),
-        LogisticRegression(max_iter=100 if quick else 1_000),
+    scaled = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     )
+    one_hot = OneHotEncoder(
+        max_categories=30, handle_unknown="infrequent_if_exist", sparse_output=False
+    )
+    return make_column_transformer((scaled, numbers), (one_hot, texts))
+
+
+def logistic(X, y, quick):
+    model = make_pipeline(indicators(), LogisticRegression(max_iter=100 if quick else 1_000))
     with warnings.catch_warnings():
         # A yardstick: what 1,000 iterations reach is what it is.
         warnings.simplefilter("ignore", ConvergenceWarning)

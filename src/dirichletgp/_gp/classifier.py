@@ -19,7 +19,7 @@ from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
-from .predictions import FittedClassifier
+from .decisions.deciding import DecidingClassifier
 from .rows.arrays import checked_rows
 from .rows.columns import Columns
 from .rows.door import Given, LabelledRows, SampleSize, choose_rows, missing_in
@@ -48,7 +48,7 @@ from .training.settings import (
 _ADVICE = " Declare new labels once, with all others, in the argument classes of partial_fit."
 
 
-class DirichletGPClassifier(FittedClassifier):
+class DirichletGPClassifier(DecidingClassifier):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the
@@ -223,9 +223,12 @@ class DirichletGPClassifier(FittedClassifier):
             starts anew every time; or a Dask array or dataframe, whose chunks stay where they are;
             or a PyTorch tensor, whose device does what has the size of the rows. Memory maps are
             read piece by piece.
-        y : array-like of shape (n,), str or None
+        y : array-like of shape (n,) or (n, n_classes), str, list of str or None
             Class labels of any type; the name of the label column of files and Arrow tables; None
-            with blocks.
+            with blocks. With a column for each of several classes, labels that are not certain: a
+            row with the numbers (3, 0, 1), votes or probabilities, is the same as the row given
+            with the first label and weight 3 and with the third and weight 1. Classes are then
+            called as the columns of a frame are, or 0, 1, ... Of files, the names of such columns.
         sample_weight : array-like of shape (n,), str or None
             A weight of 2 means the same as the row given twice; rows of weight 0 are ignored. The
             name of a column of files and Arrow tables.
@@ -270,7 +273,7 @@ class DirichletGPClassifier(FittedClassifier):
             summary = rows.summary(self._sample_size(), _seed_without_a_draw(rng))
             progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")
             if record is not None:
-                record.compare(summary)
+                record.compare(summary, rows.columns)
             found = rows.columns
             if summary.missing is not None:
                 found = found.with_missing(summary.missing)
@@ -313,18 +316,30 @@ class DirichletGPClassifier(FittedClassifier):
             with progress.stage(Stage.SCALING):
                 encoder = material.encoder(family, self, rng)
                 sample = encoder.rows(material.sample)
-            rows = TrainingRows(labelled(encoder, sample=sample), sample, material.prior)
+            rows = TrainingRows(
+                labelled(encoder, sample=sample), sample, material.prior, encoder.class_factors
+            )
             settings = self._settings(family, encoder, sample)
             own_start = self.lengthscale is not None or self.variance is not None
             if start is None and self.max_iter > 0 and not own_start:
                 start = learned
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
-            if start is not None and not start.fits(sample.take(np.arange(1)).X.shape[1]):
+            n_scaled = sample.take(np.arange(1)).X.shape[1]
+            if start is not None and not start.fits(n_scaled, encoder.categories):
                 start = None
-            model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)
+            trained = Trainer(rows, settings, resources).run(record, start, settled)
+            origin = encoder.origin(material.columns)
         progress.done()
-        return Fitted(encoder, Features(material.columns), model, n_iter, progress.history)
+        return Fitted(
+            encoder,
+            Features(material.columns),
+            trained.model,
+            trained.n_iter,
+            progress.history,
+            scores=trained.scores,
+            background=None if origin is None else sample.background(origin),
+        )
 
     def _settings(
         self, family: Family, encoder: Encoder, sample: InMemoryRows

@@ -6,24 +6,49 @@ from typing import Any
 import numpy as np
 
 from .._gp.core.arrays import AnyArray
+from .._gp.core.fields import (
+    ABOVE_ZERO,
+    COUNTS,
+    MODERATE,
+    NOT_NEGATIVE,
+    SUMS,
+    Numbers,
+    Sizes,
+    check_arrays,
+    expect,
+    real_number,
+)
 from .._gp.core.low_rank import Rounded
-from .._gp.training.compact import CompactModel, ManyClassForm, TwoClassForm
-from .values import Arrays, expect, floats
+from .._gp.training.compact import CompactModel, ManyClassForm, TwoClassForm, counts_only
+from .values import Arrays
 
 _PREFIX = "compact/"
+# R rows of whole numbers in all, E eigenvalues; a row of two ranks for each class.
+_MANY = {
+    f"{_PREFIX}coefficients": Numbers("C M"),
+    f"{_PREFIX}ranks": Numbers("C 2", COUNTS, "int64"),
+    f"{_PREFIX}rests": Numbers("C", (0.0, 1.0)),
+    f"{_PREFIX}integers": Numbers("R M", (-127, 127), "int8"),
+    f"{_PREFIX}scales": Numbers("R", NOT_NEGATIVE),
+    f"{_PREFIX}eigenvalues": Numbers("E", (ABOVE_ZERO[0], MODERATE[1])),
+}
+_TWO = {f"{_PREFIX}coefficients": Numbers("M")}
+_COUNTS = {"counts": Numbers("C", (0.0, SUMS[1]))}
 
 
 def form_described(model: CompactModel) -> tuple[dict[str, Any], Arrays]:
     """The form of a compact model as JSON and arrays."""
     form = model.form
     content: dict[str, Any] = {"bound": model.known_bound}
-    arrays: Arrays = {f"{_PREFIX}coefficients": form.coefficients}
+    arrays: Arrays = {
+        f"{_PREFIX}coefficients": form.coefficients,
+        f"{_PREFIX}shared": _packed(form.shared),
+    }
     if isinstance(form, TwoClassForm):
         content["offset"] = form.offset
         arrays[f"{_PREFIX}triangle"] = _packed(form.triangle)
         return content, arrays
     corrections = form.corrections
-    arrays[f"{_PREFIX}triangle"] = _packed(form.shared)
     ranks = [(len(own.eigenvalues), len(own.scales)) for own in corrections]
     arrays[f"{_PREFIX}ranks"] = np.array(ranks, np.int64)
     arrays[f"{_PREFIX}rests"] = np.array([own.rest for own in corrections])
@@ -33,37 +58,48 @@ def form_described(model: CompactModel) -> tuple[dict[str, Any], Arrays]:
     return content, arrays
 
 
-def form_restored(
-    content: Mapping[str, Any], arrays: Arrays, n_classes: int, n_points: int
-) -> TwoClassForm | ManyClassForm:
-    """The form that `form_described` was given."""
-    coefficients = floats(arrays, f"{_PREFIX}coefficients")
-    triangle = _unpacked(arrays[f"{_PREFIX}triangle"], n_points)
-    if n_classes == 2:
-        expect(coefficients.shape == (n_points,), "coefficients")
-        return TwoClassForm(coefficients, float(content["offset"]), triangle)
-    expect(coefficients.shape == (n_classes, n_points), "coefficients")
-    ranks, rests = arrays[f"{_PREFIX}ranks"], floats(arrays, f"{_PREFIX}rests")
-    expect(ranks.dtype == np.int64 and ranks.shape == (n_classes, 2), "ranks")
-    expect(rests.shape == (n_classes,) and bool(np.all(rests >= 0)), "rests")
+def compact_restored(
+    parts: Mapping[str, Any], content: Mapping[str, Any], arrays: Arrays, sizes: Sizes
+) -> CompactModel:
+    """The model that `form_described` was given; `parts` are those that all models have."""
+    check_arrays(_COUNTS, arrays, dict(sizes))
+    shared = _unpacked(f"{_PREFIX}shared", arrays, sizes["M"])
+    expect(bool(np.all(np.diagonal(shared) > 0)), "diagonal of compact/shared")
+    if sizes["C"] == 2:
+        form: TwoClassForm | ManyClassForm = _two_classes(content, arrays, shared, sizes)
+    else:
+        form = _many_classes(arrays, shared, sizes)
+    bound = real_number(content["bound"], "bound")
+    statistics = counts_only(arrays["counts"])
+    return CompactModel(**parts, statistics=statistics, form=form, known_bound=bound)
+
+
+def _two_classes(
+    content: Mapping[str, Any], arrays: Arrays, shared: AnyArray, sizes: Sizes
+) -> TwoClassForm:
+    check_arrays(_TWO, arrays, {"M": sizes["M"]})
+    triangle = _unpacked(f"{_PREFIX}triangle", arrays, sizes["M"])
+    offset = real_number(content["offset"], "offset")
+    return TwoClassForm(arrays[f"{_PREFIX}coefficients"], offset, triangle, shared)
+
+
+def _many_classes(arrays: Arrays, shared: AnyArray, sizes: Sizes) -> ManyClassForm:
+    found = check_arrays(_MANY, arrays, {"C": sizes["C"], "M": sizes["M"]})
+    coefficients, ranks, rests, *rest = (arrays[name] for name in _MANY)
+    integers, scales, eigenvalues = rest
     columns, rows = ranks.T
-    valid = (columns >= 0) & (columns <= n_points) & (columns <= rows) & (rows <= 2 * columns)
-    expect(bool(np.all(valid)), "ranks")
-    integers = arrays[f"{_PREFIX}integers"]
-    scales, eigenvalues = (floats(arrays, _PREFIX + name) for name in ("scales", "eigenvalues"))
-    expect(integers.dtype == np.int8 and integers.shape == (rows.sum(), n_points), "corrections")
-    expect(scales.shape == (rows.sum(),), "corrections")
-    expect(eigenvalues.shape == (columns.sum(),) and bool(np.all(eigenvalues > 0)), "corrections")
-    places, of_rows = np.cumsum(columns)[:-1], np.cumsum(rows)[:-1]
+    valid = (columns <= sizes["M"]) & (columns <= rows) & (rows <= 2 * columns)
+    whole = columns.sum() == found["E"] and rows.sum() == found["R"]
+    expect(bool(np.all(valid)) and bool(whole), "compact/ranks")
+    of_rows = np.cumsum(rows)[:-1]
     parts = zip(
         np.split(integers, of_rows),
         np.split(scales, of_rows),
-        np.split(eigenvalues, places),
+        np.split(eigenvalues, np.cumsum(columns)[:-1]),
         rests.tolist(),
         strict=True,
     )
-    corrections = [Rounded(*part) for part in parts]
-    return ManyClassForm(coefficients, triangle, corrections)
+    return ManyClassForm(coefficients, shared, [Rounded(*part) for part in parts])
 
 
 def _packed(triangle: AnyArray) -> AnyArray:
@@ -71,9 +107,13 @@ def _packed(triangle: AnyArray) -> AnyArray:
     return np.concatenate([row[: i + 1] for i, row in enumerate(triangle)])
 
 
-def _unpacked(packed: AnyArray, n_points: int) -> AnyArray:
-    valid = packed.dtype in (np.float32, np.float64) and bool(np.all(np.isfinite(packed)))
-    expect(valid and packed.shape == (n_points * (n_points + 1) // 2,), "triangle")
+def _unpacked(name: str, arrays: Arrays, n_points: int) -> AnyArray:
+    """The triangle (M, M) of a file, in the precision that it has there."""
+    expect(name in arrays, f"absence of {name}")
+    packed = arrays[name]
+    kind = "float32" if packed.dtype == np.float32 else "float64"
+    wanted = {"T": n_points * (n_points + 1) // 2}
+    Numbers("T", (-1e30, 1e30), kind).check(name, packed, wanted)
     triangle = np.zeros((n_points, n_points), packed.dtype)
     start = 0
     for i in range(n_points):

@@ -92,12 +92,15 @@ class SharedPosterior(Latents):
 
     def latent(self, vectors: Array) -> tuple[Array, Array]:
         """Mean and variance (n, C) of the latent functions at rows with whitened vectors (n, M)."""
-        half = solve_rows(self.shared, vectors.copy())
-        variance = np.empty((len(vectors), len(self.offsets)))
-        for c in range(len(self.offsets)):
-            variance[:, c] = self.explained_of(c, half)
+        variance = self.explained(vectors)
         variance += self.unexplained(vectors)[:, None]
         return self.mean(vectors), variance
+
+    def explained(self, vectors: Array) -> Array:
+        """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""
+        half = solve_rows(self.shared, vectors.copy())
+        of_classes = [self.explained_of(c, half) for c in range(len(self.offsets))]
+        return np.stack(of_classes, axis=1)
 
     def explained_of(self, c: int, half: Array) -> Array:
         """U' B_c^-1 u of one class, of shape (n,), from h = R^-1 u (n, M)."""

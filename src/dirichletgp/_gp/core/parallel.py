@@ -80,10 +80,10 @@ class _OneBlasThread:
 
     def __enter__(self) -> None:
         with self._lock:
-            self._open += 1
-            if self._open == 1:
+            if self._open == 0:
                 with _in_control():
                     self._limit = _controller().limit(limits=1, user_api="blas")
+            self._open += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
@@ -146,10 +146,12 @@ class Workers:
         trace: TracebackType | None,
     ) -> None:
         self._stopped.set()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
-        one_blas_thread.__exit__()
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._pool = None
+        finally:  # whoever presses ctrl-c twice has BLAS back too
+            one_blas_thread.__exit__()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Results in the order of `items`, so few under way that waiting ones cost no memory."""

@@ -37,7 +37,7 @@ from .parallel import (
 )
 from .probabilities.softmax import class_probabilities
 from .probabilities.tolerance import classes_in_doubt, probabilities_within
-from .regressions import Basis, Posterior, plus_identity, shared_matrix
+from .regressions import Basis, Latents, Posterior, plus_identity, shared_matrix
 
 # A whose smallest eigenvalue is zero cannot be factored; this much of s2 is nothing.
 _RIDGE = 1e-11
@@ -85,6 +85,29 @@ class TwoClassPredictor:
         return class_probabilities(
             np.stack([nothing, mean], axis=1), np.stack([nothing, variance], axis=1)
         )
+
+
+class Halves(Latents):
+    """A posterior of two classes of which only the difference is known: each has half of it."""
+
+    def __init__(self, predictor: TwoClassPredictor, basis: Basis):
+        self._triangle = predictor.triangle
+        self._factor = basis.factor
+        self.variance = 0.5 * predictor.variance
+        self.offsets = 0.5 * predictor.offset * np.array([-1.0, 1.0])
+        whitened = predictor.coefficients @ basis.factor
+        self.coefficients = 0.5 * np.stack([-whitened, whitened])
+
+    def latent(self, vectors: Array) -> tuple[Array, Array]:
+        """Mean and variance (n, 2) of the latent functions at rows with whitened vectors (n, M)."""
+        return self.mean(vectors), self.unexplained(vectors)[:, None] + self.explained(vectors)
+
+    def explained(self, vectors: Array) -> Array:
+        """Half of u' (B_0^-1 + B_1^-1) u = 2 u'u - |T L u|^2 for each class, (n, 2)."""
+        half = multiply_rows(self._triangle, multiply_rows(self._factor, vectors.copy()))
+        squares = np.einsum("nm,nm->n", vectors, vectors)
+        rest = squares - 0.5 * np.einsum("nm,nm->n", half, half)
+        return np.repeat(np.maximum(rest, 0.0)[:, None], 2, axis=1)
 
 
 @dataclass(frozen=True)

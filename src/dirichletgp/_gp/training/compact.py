@@ -7,24 +7,26 @@ points, of which there are most where classes meet, within half of it. The other
 predictions.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Array
+from ..core.concentration import Concentration
 from ..core.low_rank import Rounded, Rounding, SharedPosterior, eigenvectors
 from ..core.parallel import Workers, cholesky, solve_rows
 from ..core.predictor import (
+    Halves,
     ManyClassPredictor,
     Predictor,
     TwoClassPredictor,
     two_class_predictor,
 )
 from ..core.probabilities.softmax import class_probabilities
-from ..core.regressions import Basis, Posterior, shared_matrix
+from ..core.regressions import Basis, Posterior, plus_identity, shared_matrix
 from ..core.statistics import ClassStatistics
 from .fitted import Model, basis_again
 
@@ -38,11 +40,12 @@ _USUAL = 1e-5
 
 @dataclass(frozen=True)
 class TwoClassForm:
-    """Two classes: the fields of `TwoClassPredictor`, the triangle (M, M) perhaps in float32."""
+    """Two classes: the fields of `TwoClassPredictor`, and R; triangles perhaps in float32."""
 
     coefficients: Array
     offset: float
     triangle: AnyArray
+    shared: AnyArray
 
     def predictor(self, model: "CompactModel") -> TwoClassPredictor:
         """From kernel vectors to probabilities."""
@@ -103,6 +106,17 @@ class CompactModel(Model):
         """The bound of the model that it was made of."""
         return self.known_bound
 
+    @cached_property
+    def concentration(self) -> Concentration:
+        """How well the class probabilities are known; G^ = (R R' - I) / u0."""
+        shared = np.asarray(self.form.shared, dtype=np.float64)
+        with Workers(1):
+            total = plus_identity(shared @ shared.T, -1.0) / self.transform.precision_out
+            alone = ClassStatistics(self.statistics.counts, self.statistics.sums, total[None])
+            return Concentration.from_statistics(
+                alone, self.kernel.variance, self.prior, self.beliefs
+            )
+
     def predictor(self, n_jobs: int | None) -> Predictor:
         """What gives probabilities within a tolerance from kernel vectors."""
         with self._lock:
@@ -112,29 +126,15 @@ class CompactModel(Model):
             return found
 
     def prepared(self, n_jobs: int | None) -> Any:
-        """The posterior in its compact form; of two classes there is none."""
+        """The posterior in its compact form; of two classes only their difference is known."""
         predictor: Any = self.predictor(n_jobs)
-        return getattr(predictor, "posterior", None)
-
-    def latent(self, n_jobs: int | None) -> Callable[[Array], tuple[Array, Array]]:
-        """The function from scaled rows to latent means and variances (n, C).
-
-        Of two classes only the difference is known: each has half of it.
-        """
-        predictor: Any = self.predictor(n_jobs)
-        if not isinstance(predictor, TwoClassPredictor):
-            return lambda rows: predictor.posterior.latent(self.basis.vectors(rows))
-        values = self.at_points.values
-
-        def halves(rows: Array) -> tuple[Array, Array]:
-            mean, variance = predictor.difference(values(rows))
-            return 0.5 * np.stack([-mean, mean], axis=1), 0.5 * np.stack([variance] * 2, axis=1)
-
-        return halves
+        if isinstance(predictor, TwoClassPredictor):
+            return Halves(predictor, self.basis)
+        return predictor.posterior
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what can be derived."""
-        derived = ("_lock", "_predictor", "at_points", "basis")
+        derived = ("_lock", "_predictor", "at_points", "basis", "concentration")
         state = {name: value for name, value in vars(self).items() if name not in derived}
         return {**state, "basis": (self.kernel, self.points)}
 
@@ -144,6 +144,11 @@ class CompactModel(Model):
         vars(self).update(state, basis=basis, _lock=Lock())
 
 
+def counts_only(counts: Array) -> ClassStatistics:
+    """Statistics of which only the counts (C,) are left."""
+    return ClassStatistics(counts, np.empty((len(counts), 0)), np.empty((0, 0, 0)))
+
+
 def compacted(model: Model, tolerance: float, n_jobs: int | None) -> CompactModel:
     """The compact form of a model; a compact model is its own."""
     if isinstance(model, CompactModel):
@@ -151,25 +156,27 @@ def compacted(model: Model, tolerance: float, n_jobs: int | None) -> CompactMode
     posterior = model.prepared(n_jobs)
     with Workers(n_jobs) as workers:
         basis = model.basis
+        shared = cholesky(shared_matrix(model.statistics.total, model.transform))
         if len(posterior.offsets) == 2:
-            form: Any = _two_classes(basis, posterior, tolerance)
+            form: Any = _two_classes(basis, posterior, shared, tolerance)
         else:
-            shared = cholesky(shared_matrix(model.statistics.total, model.transform))
             form = _many_classes(basis, posterior, shared, tolerance, workers)
-    counts = model.statistics.counts
     return CompactModel(
         basis=basis,
         jitter=model.jitter,
-        statistics=ClassStatistics(counts, np.empty((len(counts), 0)), np.empty((0, 0, 0))),
+        statistics=counts_only(model.statistics.counts),
         transform=model.transform,
         prior=model.prior,
         alpha_epsilon=model.alpha_epsilon,
+        beliefs=model.concentration.beliefs,
         form=form,
         known_bound=model.bound,
     )
 
 
-def _two_classes(basis: Basis, posterior: Posterior, tolerance: float) -> TwoClassForm:
+def _two_classes(
+    basis: Basis, posterior: Posterior, shared: Array, tolerance: float
+) -> TwoClassForm:
     exact = two_class_predictor(basis, posterior)
     single = exact.triangle.astype(np.float32)
     values = basis.kernel.values(basis.points, basis.points)
@@ -178,7 +185,8 @@ def _two_classes(basis: Basis, posterior: Posterior, tolerance: float) -> TwoCla
     )
     off = np.abs(rounded.probabilities(values.copy(), 0.0) - exact.probabilities(values, 0.0)).max()
     triangle = single if off <= _MARGIN * tolerance else exact.triangle
-    return TwoClassForm(exact.coefficients, exact.offset, triangle)
+    # R says how well probabilities are known (`core/concentration.py`), no more.
+    return TwoClassForm(exact.coefficients, exact.offset, triangle, shared.astype(np.float32))
 
 
 def _many_classes(

@@ -36,6 +36,7 @@ _FEW_CLASSES = 4  # with more, trying label transforms takes longer than it help
 # models were 20 % apart), the kernel for tables a little more than distances.
 _GAIN_OF_FEATURES, _GAIN_OF_TABLES = 0.03, 0.002
 _FEWEST_ROWS = 20
+_ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
@@ -118,6 +119,7 @@ def choose_family(
 def _merged(material: Material) -> Material:
     """The same with a sample of the rows, identical ones of a class as one with their weight.
 
+    The weight is at most 1 on average: copies of all rows are no more rows to learn from.
     They are in an order of their own, whatever order they came in and whatever classes are called.
     """
     classes, sample = material.classes, material.sample
@@ -127,6 +129,7 @@ def _merged(material: Material) -> Material:
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
+    weights /= max(1.0, float(weights.mean()))
     own = None if np.all(weights == 1.0) else weights
     distinct = sample.part(first)._replace(weights=own)
     of_rows = fingerprints(distinct.X, np.zeros(len(first), dtype=np.intp))
@@ -190,7 +193,9 @@ class _Trial:
         place = np.empty(len(self.rows), dtype=np.intp)
         for code in range(self.rows.n_classes):
             members = np.flatnonzero(self.rows.codes == code)
-            place[members] = np.arange(len(members))
+            # Classes of a row or two begin with different ones, or one fold would have them all.
+            start = code if len(self.rows) < _ROWS_PER_CLASS * self.rows.n_classes else 0
+            place[members] = start + np.arange(len(members))
         return place
 
     def _some(self) -> Integers:

@@ -9,6 +9,7 @@ from .options import Json, ModelPath
 from .table_model import TableModel
 
 _NAMES = {"ece": "calibration error", "mnll": "log loss", "brier": "Brier score"}
+_ABLE = {True: "predicts, and can learn more rows", False: "compact: predicts, learns no more"}
 _MOST_CLASSES = 12
 _MOST_COLUMNS = 60
 
@@ -29,6 +30,7 @@ def _content(path: str) -> dict[str, Any]:
         "model": path,
         "bytes": Path(path).stat().st_size,
         "target": fitted.known_target,
+        "learns": fitted.classifier._fitted.model.learns,
         "classes": [str(label) for label in fitted.classifier.classes_.tolist()],
         "columns": [{"name": name, "treatment": words} for name, words in fitted.described()],
         "made": dict(how_it_was_made(fitted.classifier, None)),
@@ -56,7 +58,7 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
         named += f", ... ({len(classes)} in all)"
     lines = [
         ("Predicts", f"{content['target'] or 'labels'}: {named}"),
-        ("File", f"{content['bytes'] / 1e6:.1f} MB"),
+        ("File", f"{content['bytes'] / 1e6:.1f} MB, {_ABLE[content['learns']]}"),
         *content["made"].items(),
     ]
     if "test" in content:

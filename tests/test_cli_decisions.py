@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
 
-from dirichletgp import DirichletGPClassifier  # noqa: E402
-from dirichletgp.cli import main  # noqa: E402
+from dirichletgp import DirichletGPClassifier
+from dirichletgp.cli import main
 
 FAST = ("--n-inducing", "25", "--kernel", "rbf")
 

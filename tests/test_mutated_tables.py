@@ -126,10 +126,7 @@ def test_a_forged_description_of_columns_is_refused_or_reads_rows(kind, data):
         container, key = data.draw(st.sampled_from(list(places(content))))
         container[key] = data.draw(JSON)
     try:
-        if kind == "columns":
-            found = Columns.from_json(content)
-        else:
-            found = Recipe.from_json(content)
+        found = Columns.from_json(content) if kind == "columns" else Recipe.from_json(content)
     except (ValueError, KeyError, TypeError, AttributeError):
         return  # what a file with such a description is refused for
     names = found.names_in if kind == "columns" else [column.name for column in found.columns]

@@ -115,6 +115,10 @@ HURT = {
     "infinite first rows": ("stream", _array("warm_up/X", _with(np.inf))),
     "left-out rows in disorder": ("left out", _array("left_out/keys", lambda a: a[::-1].copy())),
     "negative left-out variance": ("left out", _array("left_out/variance", _with(-1.0))),
+    "a compact model without beliefs": (
+        "compact, three classes",
+        lambda content, arrays: arrays.pop("beliefs"),
+    ),
     "frequencies of columns": ("frequencies of values", _array("scaler/target/columns", _with(7))),
     "frequencies of many": ("frequencies of values", _array("scaler/target/counts", _with(2**50))),
 }

@@ -1,5 +1,6 @@
 """What a fit leaves behind: one frozen value, M-sized, with no rows inside but a stream's first."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
@@ -113,6 +114,9 @@ class Model:
     solved: Posterior | None = field(default=None, compare=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
+    learns = True
+    """Whether rows can be added: not to a compact model (`compact.py`)."""
+
     @property
     def kernel(self) -> Kernel:
         """The kernel of the basis."""
@@ -155,6 +159,11 @@ class Model:
                     found = make_predictor(self.basis, posterior, self.statistics.total)
                     vars(self)["_predictor"] = found
         return found
+
+    def latent(self, n_jobs: int | None) -> Callable[[Array], tuple[Array, Array]]:
+        """The function from scaled rows to latent means and variances (n, C)."""
+        posterior = self.prepared(n_jobs)
+        return lambda rows: posterior.latent(self.basis.vectors(rows))
 
     @cached_property
     def at_points(self) -> KernelAt:

@@ -312,10 +312,7 @@ class DecidingClassifier(FittedClassifier):
         wanted = fraction(target, recall if precision is None else precision)
         level = fraction("level", level)
         place = self._place_of(label)
-        if left_out:
-            probabilities = self.loo_proba(X, y, sample_weight)
-        else:
-            probabilities = self.predict_proba(X)
+        probabilities = self.loo_proba(X, y, sample_weight) if left_out else self.predict_proba(X)
         codes = self._fitted.encoder.codes(checked_labels(y, probabilities))
         weights = sample_weights(sample_weight, len(codes))
         reached = Reached.of(probabilities[:, place], codes == place, weights)

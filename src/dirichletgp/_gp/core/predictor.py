@@ -21,7 +21,8 @@ classes of a row that could still move a probability by more than the tolerance
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from numbers import Real
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -41,6 +42,17 @@ from .regressions import Basis, Latents, Posterior, plus_identity, shared_matrix
 
 # A whose smallest eigenvalue is zero cannot be factored; this much of s2 is nothing.
 _RIDGE = 1e-11
+
+
+def checked_tolerance(value: Any) -> float:
+    """The parameter `tolerance`: a number from 0 on and below 1."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 <= float(value) < 1:
+        raise ValueError(
+            f"tolerance={value!r} is not valid; pass a number from 0 on and below 1, such as 1e-4: "
+            "how far a probability may be off. 0 computes everything exactly."
+        )
+    return float(value)
 
 
 class Predictor(Protocol):
@@ -157,11 +169,11 @@ class ManyClassPredictor:
         return 0.5 * (one + other), 0.5 * np.abs(one - other)
 
 
-def make_predictor(basis: Basis, posterior: Posterior, total: Array) -> Predictor:
-    """The predictor of a posterior, whose rows have the whitened Gram `total` (M, M)."""
+def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predictor:
+    """The predictor of a posterior, whose rows have the whitened Grams (C, M, M)."""
     if len(posterior.offsets) == 2:
         return two_class_predictor(basis, posterior)
-    shared = cholesky(shared_matrix(total, posterior.transform), overwrite=True)
+    shared = cholesky(shared_matrix(grams.sum(axis=0), posterior.transform), overwrite=True)
     return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
 
 

@@ -19,7 +19,7 @@ from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
-from .core.predictor import checked_tolerance
+from .core.probabilities.softmax import checked_tolerance
 from .decisions.deciding import DecidingClassifier
 from .rows.arrays import checked_rows
 from .rows.columns import Columns

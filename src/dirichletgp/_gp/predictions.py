@@ -14,13 +14,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
-from .core.predictor import checked_tolerance
 from .core.probabilities.dirichlet import (
     dirichlet_draws,
     dirichlet_interval,
     dirichlet_uncertainty,
 )
-from .core.probabilities.softmax import class_probabilities, log_class_probabilities
+from .core.probabilities.softmax import (
+    checked_tolerance,
+    class_probabilities,
+    log_class_probabilities,
+)
 from .core.probabilities.uncertainty import (
     probability_interval,
     sample_probabilities,

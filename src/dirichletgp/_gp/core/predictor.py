@@ -21,8 +21,7 @@ classes of a row that could still move a probability by more than the tolerance
 """
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -42,17 +41,6 @@ from .regressions import Basis, Latents, Posterior, plus_identity, shared_matrix
 
 # A whose smallest eigenvalue is zero cannot be factored; this much of s2 is nothing.
 _RIDGE = 1e-11
-
-
-def checked_tolerance(value: Any) -> float:
-    """The parameter `tolerance`: a number from 0 on and below 1."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= float(value) < 1:
-        raise ValueError(
-            f"tolerance={value!r} is not valid; pass a number from 0 on and below 1, such as 1e-4: "
-            "how far a probability may be off. 0 computes everything exactly."
-        )
-    return float(value)
 
 
 class Predictor(Protocol):

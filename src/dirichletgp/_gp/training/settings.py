@@ -19,7 +19,7 @@ import numpy as np
 from ..core.arrays import Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.parallel import Workers
-from ..core.predictor import checked_tolerance
+from ..core.probabilities.softmax import checked_tolerance
 from ..core.warning import warn_caller as warn_caller
 from ..rows.scaling import scaling_function
 from ..rows.weights import as_numbers

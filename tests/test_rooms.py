@@ -39,6 +39,8 @@ CORE = [
     "shapley",
     "concentration",
     "probabilities",
+    "low_rank",
+    "predictor",
 ]
 
 

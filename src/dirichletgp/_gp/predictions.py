@@ -19,7 +19,11 @@ from .core.probabilities.dirichlet import (
     dirichlet_interval,
     dirichlet_uncertainty,
 )
-from .core.probabilities.softmax import class_probabilities, log_class_probabilities
+from .core.probabilities.softmax import (
+    checked_tolerance,
+    class_probabilities,
+    log_class_probabilities,
+)
 from .core.probabilities.uncertainty import (
     probability_interval,
     sample_probabilities,
@@ -32,7 +36,7 @@ from .rows.door import FLOATS, is_dask, is_tensor, missing_in
 from .rows.scaling import of_pieces, of_scaled_blocks
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
-from .training.settings import choice, count, fraction, tolerance_of
+from .training.settings import choice, count, fraction
 
 _KINDS = ("dirichlet", "latent")
 
@@ -191,7 +195,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
-        tolerance = tolerance_of(self)
+        tolerance = checked_tolerance(self.tolerance)
         if (tolerance == 0 and self._fitted.model.learns) or is_tensor(X):
             return self._of_latent(X, class_probabilities)
         fitted = self._fitted
@@ -200,7 +204,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return of_pieces(
             lambda rows: predictor.probabilities(values(rows), tolerance),
             self._matrix(X),
-            fitted.encoder.scale_new,
+            fitted.encoder.scaler,
             len(fitted.model.points),
             self.n_jobs,
         )

@@ -315,7 +315,8 @@ def set_scores(
         members = np.flatnonzero(codes == c)
         members = members[np.argsort(probability[members], kind="stable")]
         # The smallest score of some neighbours stands for all of them: sets may only grow.
-        first = np.arange(0, len(members), max(1, -(-len(members) // most)))
+        size = min(len(members), most)
+        first = np.arange(size) * len(members) // max(size, 1)
         own = weights[members]
         kept.append(probability[members[first]])
         masses.append(np.add.reduceat(own, first) if len(first) else own)

@@ -210,7 +210,7 @@ class Trainer:
             if record is not None:
                 record.keep_trained(state, self.resources.rng)
         model = self._finish(state, _Watcher(self.resources.progress, record))
-        if self.settings.max_iter > 0 and settled:
+        if self.settings.max_iter > 0 and settled and not self._labels_are_guessed:
             if self._rows_are_few:
                 model = self._compared(model, state)
             elif self._may_be_plainer:

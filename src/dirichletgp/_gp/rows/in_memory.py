@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # of threads.
 _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
 _COMPARED_ROWS = 100_000
+_ALONE = 1 / 3
 # Rows that the scaling of columns of several kinds is learned from.
 _SCALED_ROWS = 100_000
 # Rows that tell how columns are spread, and lines that keep it.
@@ -321,6 +322,14 @@ def repetition_of(weights: Array, codes: Integers) -> float:
     """
     typical = [np.median(weights[codes == code]) for code in np.unique(codes)]
     return max(1.0, float(np.min(typical, initial=np.inf))) if typical else 1.0
+
+
+def are_mostly_alone(class_sizes: Integers) -> bool:
+    """Whether a third of the rows, or more, are the only one of their class.
+
+    Left out, such a row has nobody who could speak for its class.
+    """
+    return int(np.sum(class_sizes == 1)) >= _ALONE * class_sizes.sum()
 
 
 def fingerprints(rows: Array, codes: Integers) -> Keys:

@@ -17,7 +17,14 @@ from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.regressions import LabelTransform
 from ..rows.columns import Columns
-from ..rows.in_memory import Chunk, Encoder, InMemoryRows, fingerprints, repetition_of
+from ..rows.in_memory import (
+    Chunk,
+    Encoder,
+    InMemoryRows,
+    are_mostly_alone,
+    fingerprints,
+    repetition_of,
+)
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
 from .label_search import ALPHAS, LabelSearch, ScoringRows, scoring_rows
@@ -104,7 +111,8 @@ def choose_family(
         return Choice(among[0])
     with resources.progress.stage(Stage.CHOICE):
         few = _merged(material)
-        if len(few.sample.X) < _FEWEST_ROWS:
+        class_sizes = np.unique(few.sample.labels, return_counts=True)[1]
+        if len(few.sample.X) < _FEWEST_ROWS or are_mostly_alone(class_sizes):
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
             return Choice(among[-1])
         trials = [_Trial(family, few, estimator, resources) for family in among]

@@ -272,6 +272,8 @@ def _model_restored(
         "beliefs": _beliefs_restored(content, arrays) if "beliefs" in arrays else None,
     }
     if "compact" in content:
+        # They cannot be learned again without the statistics.
+        expect(parts["beliefs"] is not None, "absence of beliefs about log-odds")
         return compact_restored(parts, content["compact"], arrays, sizes)
     transforms = [transform, LabelTransform.dirichlet(alpha)]
     return Model(

@@ -37,7 +37,7 @@ from ..core.regressions import (
     shared_matrix,
 )
 from ..core.statistics import ClassStatistics
-from ..rows.in_memory import InMemoryRows
+from ..rows.in_memory import InMemoryRows, repetition_of
 from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -139,7 +139,7 @@ class LabelSearch:
         self.workers = workers
         # If every row is there many times, noises as many times as large give the same model as
         # once.
-        self._repetition = max(1.0, float(np.mean(rows.weights)))
+        self._repetition = repetition_of(rows.weights, rows.codes)
         n_rows = rows.n_rows / self._repetition
         self._mistakes = 1.0 / (n_rows + 2.0) if rows.leave_out else 0.0
         n = len(rows.codes)

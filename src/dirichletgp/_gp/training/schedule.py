@@ -30,7 +30,7 @@ from ..core.probabilities.softmax import class_probabilities, log_probability_of
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
-from ..rows.in_memory import InMemoryRows
+from ..rows.in_memory import InMemoryRows, are_mostly_alone
 from . import few_rows
 from .fitted import Model
 from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
@@ -54,9 +54,9 @@ _SURPRISE_FLOOR = 0.05
 # and the noise is too small, lengthscales become so short that every row explains itself, and
 # nothing later gets them out of it.
 _FIRST_ALPHA = 0.3
-# Where so many rows are alone in their class, rows left out cannot choose: their class has none
-# left that could speak for it. Then labels are taken to be as noisy as this.
-_ALONE, _ALPHA_OF_ALONE = 1 / 3, 0.1
+# Where many rows are alone in their class, rows left out cannot choose. Then labels are taken to be
+# as noisy as this.
+_ALPHA_OF_ALONE = 0.1
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
@@ -141,11 +141,6 @@ class TrainingRows(NamedTuple):
     class_factors: Array | None = None
 
 
-def _are_alone(pool: InMemoryRows) -> bool:
-    """Whether many rows are the only one of their class, repetitions not counted."""
-    return int(np.sum(pool.class_sizes == 1)) >= _ALONE * len(pool)
-
-
 class Trained(NamedTuple):
     """The outcome of the schedule."""
 
@@ -211,7 +206,7 @@ class Trainer:
             if record is not None:
                 record.keep_trained(state, self.resources.rng)
         model = self._finish(state, _Watcher(self.resources.progress, record))
-        if self.settings.max_iter > 0 and settled:
+        if self.settings.max_iter > 0 and settled and not self._labels_are_guessed:
             if self._rows_are_few:
                 model = self._compared(model, state)
             elif self._may_be_plainer:
@@ -280,7 +275,7 @@ class Trainer:
     @cached_property
     def _labels_are_guessed(self) -> bool:
         """Whether no row left out can say how noisy labels are."""
-        return self._leave_out and _are_alone(self.placer.pool)
+        return self._leave_out and are_mostly_alone(self.placer.pool.class_sizes)
 
     @property
     def _alpha_is_open(self) -> bool:

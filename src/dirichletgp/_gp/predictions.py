@@ -24,9 +24,10 @@ from .core.regressions import LabelTransform
 from .rows.arrays import checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
-from .rows.scaling import of_scaled_blocks
+from .rows.scaling import of_scaled_blocks, scaling_function
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
+from .training.regional import RegionalModel
 from .training.settings import count, fraction
 
 
@@ -143,6 +144,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def scaler_(self) -> Any:
         """The fitted scaler."""
         return self._known("scaler_").encoder.scaler
+
+    @property
+    def n_regions_(self) -> int:
+        """Number of regions that the rows were cut into; 1 if they were not."""
+        model = self._known("n_regions_").model
+        return model.regions.number if isinstance(model, RegionalModel) else 1
 
     @property
     def n_iter_(self) -> int:
@@ -284,9 +291,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         weights = fitted.encoder.whole_weights(codes, weights)
-        posterior = fitted.model.prepared(self.n_jobs)
-        basis = fitted.model.basis
-        left_out = fitted.model.left_out
+        model = fitted.model
+        if isinstance(model, RegionalModel):
+            return model.of_left_out(
+                class_probabilities, rows, fitted.encoder.scale, self.n_jobs, codes, weights
+            )
+        posterior = model.prepared(self.n_jobs)
+        basis = model.basis
+        left_out = model.left_out
 
         def of_block(block: Array, place: slice) -> Array:
             own = None if weights is None else weights[place]
@@ -334,6 +346,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return self._of_tensor(X, function)
         model = self._fitted.model
         rows = self._matrix(X)
+        if isinstance(model, RegionalModel):
+            scale = scaling_function(self._fitted.encoder.scaler)
+            return model.of_latent(function, rows, scale, self.n_jobs)
         posterior = model.solved
         if posterior is None:
             posterior = model.prepared(self.n_jobs)
@@ -367,6 +382,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         model = fitted.model
         columns = fitted.features.columns
         if not columns.is_plain or bool(device.xp.any(device.xp.isnan(X))):
+            return self._of_latent(Matrix.of(self._matrix(device.host(X))), function)
+        if isinstance(model, RegionalModel):
             return self._of_latent(Matrix.of(self._matrix(device.host(X))), function)
         posterior = model.prepared(self.n_jobs)
         parts = latent_blocks(device, model.basis, posterior, fitted.encoder.scaler, X)

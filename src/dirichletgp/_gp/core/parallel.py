@@ -231,7 +231,7 @@ def add_gram(rows: Array, gram: Array) -> None:
     """Add ``rows.T @ rows`` to the lower triangle of `gram`, in place; see `symmetrise`."""
     _check(rows, gram)
     n, m = rows.shape
-    if n:
+    if n and m:
         _call(_dsyrk, "U", "N", m, n, 1.0, rows, m, 1.0, gram, m)
 
 

@@ -161,12 +161,12 @@ class ChunkedRows:
         self, basis: Basis, workers: Workers, observer: "PassObserver"
     ) -> ClassStatistics:
         """One pass over the rows in their order, so that it can be taken up again."""
-        empty = ClassStatistics.empty(len(self.encoder.classes), len(basis.points))
+        empty = basis.no_statistics(len(self.encoder.classes))
         total, done = observer.resumed() or (empty, 0)
         observer.begin(done, self.n_rows)
         with closing(chunks(self.reader, done)) as parts:
             for chunk in parts:
-                total.add_rows(self.encoder.rows(chunk), basis.vectors, workers)
+                basis.add_rows(total, self.encoder.rows(chunk), workers)
                 done += len(chunk.labels)
                 observer.advance(total, done)
         if done != self.n_rows:

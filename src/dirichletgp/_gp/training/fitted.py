@@ -1,13 +1,15 @@
 """What a fit leaves behind: one frozen value, M-sized, with no rows inside but a stream's first."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
+from ..core.counted import CountedPosterior
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, symmetrise
 from ..core.probabilities.softmax import log_probability_of
@@ -17,6 +19,9 @@ from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
 from ..rows.target_codes import ScalerWithTargetCodes
+
+if TYPE_CHECKING:
+    from .regional import RegionalModel
 
 
 @dataclass(frozen=True)
@@ -127,13 +132,22 @@ class Model:
 
     def solve(self, transform: LabelTransform, n_jobs: int | None = 1) -> Posterior:
         """The regressions for a transform, solved."""
+        if len(self.points) == 0:
+            counts = self.statistics.counts
+            return CountedPosterior.of(counts, self.kernel.variance, transform, self.prior)
         with Workers(n_jobs) as workers:
             return Posterior.from_statistics(
                 self.statistics, self.kernel.variance, transform, self.prior, workers
             )
 
-    def with_rows(self, statistics: ClassStatistics, prior: Array) -> "Model":
-        """The model of other rows; its posterior is solved when it is asked for."""
+    def standing_on(
+        self, statistics: ClassStatistics, prior_of: Callable[[Array], Array]
+    ) -> "Model":
+        """The model of other rows; its posterior is solved when it is asked for.
+
+        `prior_of` gives class probabilities (C,) for class weights (C,).
+        """
+        prior = prior_of(statistics.counts)
         return replace(self, statistics=statistics, prior=prior, left_out=None, solved=None)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -265,7 +279,7 @@ class Fitted:
 
     encoder: Encoder
     features: Features
-    model: Model
+    model: Union[Model, "RegionalModel"]
     n_iter: int
     history: list[dict[str, Any]]
     first_rows: FirstRows | None = None

@@ -177,8 +177,76 @@ def test_a_checkpoint_with_a_kernel_that_is_not_known_is_refused(data, tmp_path,
     archive = read_archive(path, "checkpoint")
     archive.content["state"]["family"] = "linear"
     write_archive(path, "checkpoint", archive)
-    with pytest.raises(ValueError, match="kernel='linear' is not known"):
+    with pytest.raises(ModelFileError, match="kernel='linear' is not known"):
         quick().fit(*data, checkpoint=path)
+
+
+@pytest.fixture
+def stopped(data, tmp_path, small_chunks, monkeypatch):
+    """The checkpoint of a fit that was stopped, with a sample that is not all rows."""
+    monkeypatch.setattr("dirichletgp._gp.rows.door._SAMPLE_ROWS", 200)
+    monkeypatch.setattr("dirichletgp._gp.classifier.POOL_ROWS", 200)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "fit.ckpt"
+    with monkeypatch.context() as patch:
+        patch.setattr(chunks.ChunkedRows, "class_statistics", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            quick().fit(*data, checkpoint=path)
+    return path
+
+
+def test_a_checkpoint_knows_rows_that_are_not_in_the_sample(data, stopped):
+    X, y = data
+    for place in (0, 700, 1_499):
+        other = X.copy()
+        other[place] = np.nextafter(other[place], 9.0)
+        with pytest.raises(ValueError, match="that of a fit to other rows"):
+            quick().fit(other, y, checkpoint=stopped)
+    quick().fit(X, y, checkpoint=stopped)
+    assert not stopped.exists()
+
+
+def test_a_checkpoint_knows_labels_with_the_same_totals(data, stopped):
+    X, y = data
+    swapped = y.copy()
+    one, other = np.flatnonzero(y == 0)[-1], np.flatnonzero(y == 1)[-1]
+    swapped[[one, other]] = swapped[[other, one]]
+    for labels in (swapped, np.array(["a", "b"])[y]):
+        with pytest.raises(ValueError, match="that of a fit to other rows"):
+            quick().fit(X, labels, checkpoint=stopped)
+    with pytest.raises(ValueError, match="that of a fit to other rows"):
+        quick().fit(X, y, np.where(np.arange(len(y)) == 5, 2.0, 1.0), checkpoint=stopped)
+
+
+def test_a_checkpoint_knows_the_rows_of_a_file(data, tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    X, y = data
+    colour = np.where(X[:, 2] > 0, "red", "green")
+
+    def write(words):
+        columns = {"a": X[:, 0], "b": X[:, 1], "colour": words, "y": y}
+        parquet.write_table(pa.table(columns), tmp_path / "rows.parquet")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    write(colour)
+    path = tmp_path / "fit.ckpt"
+    with monkeypatch.context() as patch:
+        patch.setattr(chunks.ChunkedRows, "class_statistics", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            quick().fit(tmp_path / "rows.parquet", y="y", checkpoint=path)
+    write(np.where(X[:, 2] > 0, "rot", "green"))
+    with pytest.raises(ValueError, match="that of a fit to other rows"):
+        quick().fit(tmp_path / "rows.parquet", y="y", checkpoint=path)
+    write(colour)
+    quick().fit(tmp_path / "rows.parquet", y="y", checkpoint=path)
+    assert not path.exists()
 
 
 def test_parameters_are_told_apart_by_all_their_numbers_and_not_by_their_place_in_memory():

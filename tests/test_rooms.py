@@ -18,6 +18,7 @@ FLOORS = [
     ["_gp.training"],
     ["persistence"],
     ["_gp.predictions"],
+    ["_gp.decisions"],
     ["_gp.classifier"],
     ["baselines", "export", "metrics"],
     [""],  # the front door
@@ -28,12 +29,15 @@ FLOORS = [
 # Inside the core: what each part may know besides itself.
 CORE = [
     "arrays",
+    "fields",
     "operations",
     "parallel",
     "kernels",
     "statistics",
     "regressions",
     "bound",
+    "shapley",
+    "concentration",
     "probabilities",
 ]
 
@@ -45,7 +49,7 @@ def modules():
         yield path, ".".join(part for part in parts if part != "__init__")
 
 
-PACKAGES = ("_gp", "_gp.core", "_gp.rows", "_gp.training")
+PACKAGES = ("_gp", "_gp.core", "_gp.rows", "_gp.training", "_gp.decisions")
 NAMES = {name for _, name in modules()}
 
 

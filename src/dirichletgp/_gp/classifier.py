@@ -18,7 +18,7 @@ from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
-from .predictions import FittedClassifier
+from .decisions.deciding import DecidingClassifier
 from .rows.arrays import checked_rows
 from .rows.columns import Columns
 from .rows.door import Given, LabelledRows, SampleSize, choose_rows, missing_in
@@ -46,7 +46,7 @@ from .training.settings import (
 _ADVICE = " Declare new labels once, with all others, in the argument classes of partial_fit."
 
 
-class DirichletGPClassifier(FittedClassifier):
+class DirichletGPClassifier(DecidingClassifier):
     """Calibrated classification with a Dirichlet-based Gaussian process.
 
     Labels become targets of one heteroskedastic Gaussian-process regression per class, all with the
@@ -91,6 +91,13 @@ class DirichletGPClassifier(FittedClassifier):
         Which columns hold categories. "from_dtype": columns of a frame whose type is that of
         categories or texts (texts that are numbers or dates are read as such). Otherwise exactly
         the columns that are named or numbered, or where the mask is true. None: none.
+    n_regions : int or "auto", default="auto"
+        Regions that the rows are cut into, each with inducing points of its own: as much model as
+        there are rows. 1: none are cut. "auto" cuts 30,000 rows or more, if left-out rows are
+        predicted better so; `n_regions_` and `history_` say what was chosen and why.
+    memory_limit : float, default=1e9
+        Most memory of a model with regions, in bytes, which regions, points and classes share:
+        16 C M^2 for each region with M points. More rows than that allows for make regions larger.
     scaler : {"quantile", "standard", "minmax"}, transformer or None, default="quantile"
         How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn
         transformer, or not at all.
@@ -128,6 +135,8 @@ class DirichletGPClassifier(FittedClassifier):
         Total weight of the rows of each class.
     scaler_ : transformer
         The fitted scaler.
+    n_regions_ : int
+        Regions that the rows were cut into.
     n_iter_ : int
         Evaluations of the bound that training took.
     history_ : list of dict
@@ -164,6 +173,8 @@ class DirichletGPClassifier(FittedClassifier):
         class_prior: str | ArrayLike = "empirical",
         class_weight: dict[Any, float] | str | None = None,
         categorical_features: str | ArrayLike | None = "from_dtype",
+        n_regions: int | str = "auto",
+        memory_limit: float = 1e9,
         scaler: Any = "quantile",
         max_iter: int = 80,
         n_subsample: int | None = None,
@@ -183,6 +194,8 @@ class DirichletGPClassifier(FittedClassifier):
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.categorical_features = categorical_features
+        self.n_regions = n_regions
+        self.memory_limit = memory_limit
         self.scaler = scaler
         self.max_iter = max_iter
         self.n_subsample = n_subsample
@@ -215,9 +228,12 @@ class DirichletGPClassifier(FittedClassifier):
             starts anew every time; or a Dask array or dataframe, whose chunks stay where they are;
             or a PyTorch tensor, whose device does what has the size of the rows. Memory maps are
             read piece by piece.
-        y : array-like of shape (n,), str or None
+        y : array-like of shape (n,) or (n, n_classes), str, list of str or None
             Class labels of any type; the name of the label column of files and Arrow tables; None
-            with blocks.
+            with blocks. With a column for each of several classes, labels that are not certain: a
+            row with the numbers (3, 0, 1), votes or probabilities, is the same as the row given
+            with the first label and weight 3 and with the third and weight 1. Classes are then
+            called as the columns of a frame are, or 0, 1, ... Of files, the names of such columns.
         sample_weight : array-like of shape (n,), str or None
             A weight of 2 means the same as the row given twice; rows of weight 0 are ignored. The
             name of a column of files and Arrow tables.
@@ -262,7 +278,7 @@ class DirichletGPClassifier(FittedClassifier):
             summary = rows.summary(self._sample_size(), _seed_without_a_draw(rng))
             progress.note(f"{summary.n_rows:,} rows, {len(summary.classes)} classes")
             if record is not None:
-                record.compare(summary)
+                record.compare(summary, rows.columns)
             found = rows.columns
             if summary.missing is not None:
                 found = found.with_missing(summary.missing)
@@ -305,18 +321,30 @@ class DirichletGPClassifier(FittedClassifier):
             with progress.stage(Stage.SCALING):
                 encoder = material.encoder(family, self, rng)
                 sample = encoder.rows(material.sample)
-            rows = TrainingRows(labelled(encoder, sample=sample), sample, material.prior)
+            rows = TrainingRows(
+                labelled(encoder, sample=sample), sample, material.prior, encoder.class_factors
+            )
             settings = self._settings(family, encoder, sample)
             own_start = self.lengthscale is not None or self.variance is not None
             if start is None and self.max_iter > 0 and not own_start:
                 start = learned
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
-            if start is not None and not start.fits(sample.take(np.arange(1)).X.shape[1]):
+            n_scaled = sample.take(np.arange(1)).X.shape[1]
+            if start is not None and not start.fits(n_scaled, encoder.categories):
                 start = None
-            model, n_iter = Trainer(rows, settings, resources).run(record, start, settled)
+            trained = Trainer(rows, settings, resources).run(record, start, settled)
+            origin = encoder.origin(material.columns)
         progress.done()
-        return Fitted(encoder, Features(material.columns), model, n_iter, progress.history)
+        return Fitted(
+            encoder,
+            Features(material.columns),
+            trained.model,
+            trained.n_iter,
+            progress.history,
+            scores=trained.scores,
+            background=None if origin is None else sample.background(origin),
+        )
 
     def _settings(
         self, family: Family, encoder: Encoder, sample: InMemoryRows

@@ -14,6 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
+from .core.probabilities.dirichlet import (
+    dirichlet_draws,
+    dirichlet_interval,
+    dirichlet_uncertainty,
+)
 from .core.probabilities.softmax import class_probabilities, log_class_probabilities
 from .core.probabilities.uncertainty import (
     probability_interval,
@@ -28,7 +33,9 @@ from .rows.scaling import of_scaled_blocks, scaling_function
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
 from .training.regional import RegionalModel
-from .training.settings import count, fraction
+from .training.settings import choice, count, fraction
+
+_KINDS = ("dirichlet", "latent")
 
 
 class FittedClassifier(ClassifierMixin, BaseEstimator):
@@ -199,7 +206,58 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ).swapaxes(0, 1)
         return np.ascontiguousarray(mean), np.ascontiguousarray(variance)
 
-    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Array, Array]:
+    def predict_dirichlet(self, X: ArrayLike) -> Array:
+        """What is known of the class probabilities: parameters of a Dirichlet distribution.
+
+        Its mean is `predict_proba`. The sum of a row is the number of labels that the prediction is
+        worth: it would be known as well from so many labels with these very probabilities.
+        `predict_interval`, `predict_uncertainty` and `sample_proba` follow from it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Or a Dask array or dataframe: the result is then a Dask array.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = make_moons(200, noise=0.3, random_state=0)
+        >>> classifier = DirichletGPClassifier("rbf", max_iter=5, random_state=0).fit(X, y)
+        >>> near, far = classifier.predict_dirichlet([[0.5, 0.3], [9.0, 9.0]]).sum(axis=1)
+        >>> bool(near > 10 * far)
+        True
+        """
+        if is_dask(X):
+            return self._lazily(self.predict_dirichlet, X, (len(self._fitted.classes),))
+        if is_tensor(X):
+            from .rows.device import checked_device
+
+            host = checked_device(X, self._fitted.features.number).host(X)
+            return self.predict_dirichlet(Matrix.of(self._matrix(host)))
+        model = self._fitted.model
+        rows = self._matrix(X)
+        if isinstance(model, RegionalModel):
+            scale = scaling_function(self._fitted.encoder.scaler)
+            return model.concentrations(rows, scale, self.n_jobs)
+        posterior = model.prepared(self.n_jobs)
+        basis, concentration = model.basis, model.concentration
+
+        def of_block(block: Array, place: slice) -> Array:
+            vectors = basis.vectors(block)
+            p = class_probabilities(*posterior.latent(vectors))
+            return (concentration.at(vectors, p)[:, None] * p)[: place.stop - place.start]
+
+        return self._of_blocks(of_block, rows)
+
+    def predict_interval(
+        self, X: ArrayLike, level: float = 0.95, kind: str = "dirichlet"
+    ) -> tuple[Array, Array]:
         """Credible intervals of the class probabilities.
 
         Parameters
@@ -207,23 +265,35 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, n_features)
         level : float, default=0.95
             Posterior probability that each interval holds.
+        kind : {"dirichlet", "latent"}, default="dirichlet"
+            "dirichlet": how well the probabilities are known, by the likelihood of labels; see
+            `predict_dirichlet`. "latent": the paper's, the spread of the latent functions under the
+            noises of the label transform, which are chosen to predict well: such intervals are
+            mostly too narrow.
 
         Returns
         -------
         lower, upper : ndarray of shape (n, n_classes)
+            Intervals of kind "dirichlet" contain `predict_proba`.
         """
         level = fraction("level", level)
+        if choice("kind", kind, _KINDS) == "dirichlet":
+            return dirichlet_interval(self.predict_dirichlet(X), level)
         both = self._of_latent(
             X, lambda mean, variance: np.stack(probability_interval(mean, variance, level), axis=1)
         )
         return np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1])
 
-    def predict_uncertainty(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+    def predict_uncertainty(
+        self, X: ArrayLike, kind: str = "dirichlet"
+    ) -> tuple[Array, Array, Array]:
         """How uncertain each prediction is, and why, in nats.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+        kind : {"dirichlet", "latent"}, default="dirichlet"
+            What the probabilities are thought to vary by; see `predict_interval`.
 
         Returns
         -------
@@ -234,6 +304,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         epistemic : ndarray of shape (n,)
             The difference: too little was seen here.
         """
+        if choice("kind", kind, _KINDS) == "dirichlet":
+            return dirichlet_uncertainty(self.predict_dirichlet(X))
         parts = self._of_latent(
             X, lambda mean, variance: np.stack(uncertainty(mean, variance), axis=1)
         )
@@ -245,6 +317,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X: ArrayLike,
         n_samples: int = 100,
         random_state: int | np.random.RandomState | None = None,
+        kind: str = "dirichlet",
     ) -> Array:
         """Draw class probabilities from their posterior, row by row.
 
@@ -253,15 +326,19 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, n_features)
         n_samples : int, default=100
         random_state : int, RandomState instance or None
+        kind : {"dirichlet", "latent"}, default="dirichlet"
+            What they are drawn from; see `predict_interval`.
 
         Returns
         -------
         ndarray of shape (n_samples, n, n_classes)
         """
         n_samples = count("n_samples", n_samples, smallest=1)
-        mean, variance = self.latent_mean_and_variance(X)
-        seed = check_random_state(random_state).randint(2**31)
-        return sample_probabilities(mean, variance, n_samples, np.random.default_rng(seed))
+        kind = choice("kind", kind, _KINDS)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        if kind == "dirichlet":
+            return dirichlet_draws(self.predict_dirichlet(X), n_samples, rng)
+        return sample_probabilities(*self.latent_mean_and_variance(X), n_samples, rng)
 
     def loo_proba(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -277,8 +354,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, n_features)
             Rows that the model was fitted to, all or some.
-        y : array-like of shape (n,)
-            Their labels.
+        y : array-like of shape (n,) or (n, n_classes)
+            Their labels, or their votes, which are then all left out, by the closed form.
         sample_weight : array-like of shape (n,) or None
             Their weights in the fit.
 
@@ -287,6 +364,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         fitted = self._fitted
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            return self._loo_of_votes(X, y, sample_weight)
         rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
@@ -294,7 +373,13 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         model = fitted.model
         if isinstance(model, RegionalModel):
             return model.of_left_out(
-                class_probabilities, rows, fitted.encoder.scale, self.n_jobs, codes, weights
+                class_probabilities,
+                rows,
+                fitted.encoder.scale,
+                self.n_jobs,
+                lambda posterior, vectors, place: posterior.latent_without_row(
+                    vectors, codes[place], None if weights is None else weights[place]
+                ),
             )
         posterior = model.prepared(self.n_jobs)
         basis = model.basis
@@ -307,6 +392,44 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             if left_out is not None:
                 latents = left_out.replaced(block, codes[place], *latents)
             return class_probabilities(*latents)
+
+        return self._of_blocks(of_block, rows, of_training_rows=True)
+
+    def _loo_of_votes(self, X: Any, Y: Any, sample_weight: Any) -> Array:
+        """`loo_proba` of rows that were fitted with votes for classes."""
+        from .rows.soft_labels import votes_of
+
+        fitted = self._fitted
+        rows = self._matrix(X)
+        labels, votes = votes_of(Y, part=True)
+        codes = fitted.encoder.codes(labels)
+        if len(codes) != len(fitted.classes) or len(votes) != len(rows):
+            raise ValueError(
+                f"y has shape {votes.shape}; pass votes of shape "
+                f"({len(rows)}, {len(fitted.classes)})."
+            )
+        if fitted.encoder.class_factors is not None:
+            votes = votes * fitted.encoder.class_factors
+        weights = sample_weights(sample_weight, len(rows))
+        if weights is not None:
+            votes = votes * weights[:, None]
+        model = fitted.model
+        if isinstance(model, RegionalModel):
+            return model.of_left_out(
+                class_probabilities,
+                rows,
+                fitted.encoder.scale,
+                self.n_jobs,
+                lambda posterior, vectors, place: posterior.latent_without_votes(
+                    vectors, votes[place]
+                ),
+            )
+        posterior = model.prepared(self.n_jobs)
+        basis = model.basis
+
+        def of_block(block: Array, place: slice) -> Array:
+            vectors = basis.vectors(block[: place.stop - place.start])
+            return class_probabilities(*posterior.latent_without_votes(vectors, votes[place]))
 
         return self._of_blocks(of_block, rows, of_training_rows=True)
 

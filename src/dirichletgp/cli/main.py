@@ -10,7 +10,17 @@ from typing import Any, NoReturn
 
 from .._gp.version import __version__
 
-COMMANDS = ("fit", "predict", "evaluate", "report", "info", "paper")
+COMMANDS = (
+    "fit",
+    "predict",
+    "evaluate",
+    "report",
+    "audit",
+    "explain",
+    "threshold",
+    "info",
+    "paper",
+)
 _ABOUT = "Calibrated classification with Dirichlet-based Gaussian processes."
 
 

@@ -1,4 +1,4 @@
-"""`dirichletgp predict`: probabilities, labels, intervals and uncertainties of a table's rows."""
+"""`dirichletgp predict`: probabilities, labels, sets, decisions and explanations of rows."""
 
 import time
 from typing import Annotated, Any
@@ -7,11 +7,11 @@ import numpy as np
 import typer
 
 from .._gp.core.arrays import Array
-from .._gp.core.probabilities.softmax import class_probabilities
-from .._gp.core.probabilities.uncertainty import probability_interval, uncertainty
+from .._gp.core.probabilities.dirichlet import dirichlet_interval, dirichlet_uncertainty
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import open_table
 from .console import print_json, say, with_one_line_errors
+from .decision_columns import DecisionColumns
 from .new_values import NewValues
 from .options import AcceptNew, Encoding, Format, ModelPath
 from .table_model import TableModel
@@ -35,6 +35,20 @@ def predict(
     interval: Annotated[
         bool, typer.Option(help="Whether to compute intervals; many classes are faster without.")
     ] = True,
+    coverage: Annotated[
+        float | None,
+        typer.Option("--set", help="Add the set of labels with this coverage, such as 0.9."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add what each column contributed to the label.")
+    ] = False,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(help="Add decisions; TRUE:DECIDED=COST, else 1 if wrong (repeatable)."),
+    ] = None,
+    decline: Annotated[
+        float | None, typer.Option(help="Add decisions; what it costs to decline.")
+    ] = None,
     accept_new: AcceptNew = False,
     format: Format = None,
     output_format: Format = None,
@@ -47,7 +61,7 @@ def predict(
 
     Columns of the result: the label, its probability with a 95 % credible interval, uncertainty in
     nats (all of it, the part that is noise, the part that is lack of data), and the probability of
-    every class.
+    every class. On request sets, decisions of least expected cost, and contributions of columns.
     """
     start = time.perf_counter()
     if as_json and output == STANDARD_OUTPUT:
@@ -55,6 +69,7 @@ def predict(
             "--json and predictions cannot both go to standard output; pass -o with a file"
         )
     fitted = TableModel.load(model)
+    more = DecisionColumns(fitted, coverage, explain, cost or [], decline)
     rows = open_table(table, format, encoding)
     new_values = NewValues(accept_new)
     needed = fitted.available(rows.columns, rows.name, new_values)
@@ -68,7 +83,7 @@ def predict(
         for batch in rows.batches(wanted):
             X = fitted.rows(batch, new_values)
             columns = {name: batch.column(name) for name in kept}
-            write(_batch(columns | _predicted(fitted, X, interval)))
+            write(_batch(columns | _predicted(fitted, X, interval) | more.of_rows(X)))
             n_rows += batch.num_rows
         if not n_rows:
             raise TableError(f"{rows.name} has no rows")
@@ -91,8 +106,8 @@ def _predicted(fitted: TableModel, X: Array, interval: bool) -> dict[str, Any]:
     import pyarrow as pa
 
     classes = fitted.classifier.classes_
-    mean, variance = fitted.classifier.latent_mean_and_variance(X)
-    prob = class_probabilities(mean, variance)
+    known = fitted.classifier.predict_dirichlet(X)
+    prob = known / known.sum(axis=1, keepdims=True)
     best = prob.argmax(axis=1)
     rows = np.arange(len(best))
     columns = {
@@ -100,10 +115,10 @@ def _predicted(fitted: TableModel, X: Array, interval: bool) -> dict[str, Any]:
         "probability": prob[rows, best],
     }
     if interval:
-        lower, upper = probability_interval(mean, variance, _INTERVAL)
+        lower, upper = dirichlet_interval(known, _INTERVAL)
         columns["lower"] = lower[rows, best]
         columns["upper"] = upper[rows, best]
-    total, noise, lack_of_data = uncertainty(mean, variance)
+    total, noise, lack_of_data = dirichlet_uncertainty(known)
     columns["uncertainty"] = np.maximum(total, 0.0)
     columns["noise"] = np.maximum(noise, 0.0)
     columns["lack_of_data"] = np.maximum(lack_of_data, 0.0)

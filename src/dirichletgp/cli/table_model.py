@@ -10,12 +10,14 @@ import numpy as np
 from .. import persistence
 from .._gp.classifier import DirichletGPClassifier
 from .._gp.core.arrays import AnyArray, Array
+from .._gp.core.fields import text
 from .._gp.rows.columns import Columns, Matrix
 from .._gp.rows.kinds import Notify
 from .._gp.rows.tables.earlier_recipe import Recipe
 from .._gp.rows.tables.errors import TableError
 from ..persistence import ModelFileError
 from .labelled_table import LabelledTable
+from .table_facts import checked_facts
 
 _MEMBER = "table.json"
 
@@ -56,9 +58,9 @@ class TableModel:
         try:
             described = json.loads(extras[_MEMBER])
             recipe = Recipe.from_json(described["recipe"]) if "recipe" in described else None
-            target = described["target"] if recipe is None else recipe.target
-            facts = dict(described["facts"])
-        except (KeyError, TypeError, ValueError) as error:
+            target = text(described["target"], "target") if recipe is None else recipe.target
+            facts = checked_facts(described["facts"])
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ModelFileError(
                 f"{str(path)!r} holds a description of a table that cannot be read: {error!r}"
             ) from error
@@ -66,7 +68,7 @@ class TableModel:
             raise ModelFileError(
                 f"{str(path)!r}: recipe and classifier do not agree on the number of features"
             )
-        return cls(classifier, str(target), facts, recipe)
+        return cls(classifier, target, facts, recipe)
 
     @property
     def columns(self) -> Columns:

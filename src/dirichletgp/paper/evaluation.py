@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .._gp.classifier import DirichletGPClassifier
 from ..metrics import (
     ReliabilityCurve,
     error_rate,
@@ -71,7 +72,9 @@ def measure(model: Any, data: Dataset, seed: int) -> Result:
     which = {"labels": labels, "pos_label": labels[1] if data.binary else None}
     curves = {"mean": reliability_curve(y, probabilities, **which)}
     if data.binary and hasattr(model, "predict_interval"):
-        lower, upper = model.predict_interval(split.X_test, level=LEVEL)
+        # The paper's intervals are those of the latent functions.
+        kind = {"kind": "latent"} if isinstance(model, DirichletGPClassifier) else {}
+        lower, upper = model.predict_interval(split.X_test, level=LEVEL, **kind)
         curves["lower"] = reliability_curve(y, lower[:, 1], **which)
         curves["upper"] = reliability_curve(y, upper[:, 1], **which)
         result["interval_width"] = float(np.mean(upper[:, 1] - lower[:, 1]))

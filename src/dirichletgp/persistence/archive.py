@@ -112,9 +112,10 @@ def _read_header(file: BinaryIO, size: int, kind: str) -> dict[str, Any]:
     try:
         header = json.loads(text)
         version, found = header["format_version"], header["kind"]
-        if not isinstance(version, int) or not isinstance(header["content"], dict):
+        if type(version) is not int or version < 1:
             raise TypeError
-        header["members"] = list(header["members"])
+        if type(header["content"]) is not dict or type(header["members"]) is not list:
+            raise TypeError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ModelFileError("its header is not one this library writes.") from None
     if version > _FORMAT_VERSION:
@@ -134,12 +135,16 @@ def _read_members(file: BinaryIO, size: int, members: list[Any]) -> dict[str, An
         length = dtype.itemsize
         for n in shape:
             length *= n
-        if name in arrays or length > size - file.tell():
+        # An array without numbers must not claim to be long in another direction either.
+        too_long = length > size - file.tell() or max(shape, default=0) > size
+        if name in arrays or too_long:
             raise ModelFileError("it is truncated or damaged.")
         array = np.empty(shape, dtype)
         read = file.readinto(_bytes_of(array)) if length else 0  # type: ignore[attr-defined]
         if read != length or hashlib.sha256(_bytes_of(array)).hexdigest() != digest:
             raise ModelFileError(f"its part {name!r} is truncated or damaged.")
+        if dtype.kind == "b" and np.any(array.view(np.uint8) > 1):
+            raise ModelFileError(f"its part {name!r} holds truths that are neither 0 nor 1.")
         arrays[name] = array.astype(dtype.newbyteorder("="), copy=False)
     if file.tell() != size:
         raise ModelFileError("it is longer than it should be.")
@@ -156,7 +161,8 @@ def _described(member: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], str]:
             and isinstance(dtype, str)
             and dtype in _TYPES
         )
-        valid = valid and len(shape) <= 8 and all(type(n) is int and 0 <= n < 2**48 for n in shape)
+        valid = valid and type(shape) is list and len(shape) <= 8
+        valid = valid and all(type(n) is int and 0 <= n < 2**48 for n in shape)
     except (TypeError, KeyError):
         valid = False
     if not valid:

@@ -3,29 +3,52 @@
 Three things are kept: the random state it began with, what training found, and the statistics of
 the rows read so far. Everything in between is deterministic, so a fit that goes on ends with the
 same model as one that was never stopped.
+
+A checkpoint belongs to one fit: to its parameters, and to its rows, labels, weights and columns, of
+which it has a fingerprint. It is a file, so everything in it is checked before it is used.
 """
 
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._gp.core.fields import (
+    MODERATE,
+    POSITIVE,
+    Numbers,
+    check_arrays,
+    expect,
+    real_number,
+    whole_number,
+)
 from .._gp.core.kernels import KERNELS
+from .._gp.core.kernels.product import MISSING
+from .._gp.core.regressions import LabelTransform
 from .._gp.core.statistics import ClassStatistics
+from .._gp.rows.chunks import chunk_rows
+from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Summary
-from .._gp.training.fitted import packed_grams, unpacked_grams
-from .._gp.training.schedule import DirichletState
+from .._gp.training.fitted import basis_again, packed_grams
+from .._gp.training.schedule import DirichletState, Expected
 from .archive import Archive, ModelFileError, read_archive, write_archive
+from .statistics import statistics_restored
 from .values import random_state_decoded, random_state_encoded
 
 _KIND = "checkpoint"
 # Statistics are written this often, and never for more than a small part of the time.
 _SECONDS, _SHARE = 10.0, 0.02
 _NOT_COMPARED = ("n_jobs", "verbose")
+_WRONG_CONTENT = (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError)
+# What a file must hold of training: M points of D scaled features.
+_FIELDS = {"points": Numbers("M D", (MISSING, MODERATE[1]))}
+# The smallest noises that the label transform may be given.
+_LEAST_NOISE = LabelTransform(0.0, 0.0, 1e-3, 1e-3)
 
 
 class Checkpoint:
@@ -49,6 +72,7 @@ class Checkpoint:
             "parameters": hashlib.sha256(repr(_described(kept)).encode()).hexdigest()
         }
         self._arrays: dict[str, Any] = {}
+        self._statistics: ClassStatistics | None = None
         self._next, self._pause = 0.0, _SECONDS
         if self.path.exists():
             content, arrays = read_archive(self.path, _KIND)
@@ -65,29 +89,48 @@ class Checkpoint:
         self._write()
         return rng
 
-    def compare(self, summary: Summary) -> None:
-        """Refuse to go on with other rows than those that the fit began with."""
-        digest = hashlib.sha256(
-            repr([summary.n_rows, sorted(summary.totals.items(), key=repr)]).encode()
-        )
-        digest.update(np.ascontiguousarray(summary.sample.X).tobytes())
+    def compare(self, summary: Summary, columns: Columns) -> None:
+        """Refuse to go on with other rows, labels, weights or columns than the fit began with."""
+        totals = sorted(summary.totals.items(), key=repr)
+        digest = hashlib.sha256(repr([summary.n_rows, totals, columns.as_json()]).encode())
+        digest.update(summary.fingerprint)
         found = self._content.setdefault("rows", digest.hexdigest())
         self._refuse_unless(found == digest.hexdigest(), "to other rows")
+        if "done" in self._content:
+            with self._only_what_a_fit_wrote():
+                done = whole_number(self._content["done"], "number of rows", summary.n_rows)
+                whole_chunks = done % chunk_rows(summary.sample.X.shape[1]) == 0
+                expect(whole_chunks or done == summary.n_rows, "number of rows")
 
-    def trained(self, rng: np.random.RandomState) -> DirichletState | None:
+    def trained(self, rng: np.random.RandomState, expected: Expected) -> DirichletState | None:
         """What training found, or None; the random state is set to what it was then."""
         if "state" not in self._content:
             return None
+        with self._only_what_a_fit_wrote():
+            state = self._state(expected)
         rng.set_state(self._random_state("trained").get_state())
+        return state
+
+    def _state(self, expected: Expected) -> DirichletState:
         kept = dict(self._content["state"])
         kernel = KERNELS[kept["family"]].restored(kept, self._arrays, self._ard)
-        return DirichletState(
+        sizes = check_arrays(_FIELDS, self._arrays, {"D": expected.n_features})
+        points = self._arrays["points"]
+        expect(type(kernel) is expected.kernel, "kernel")
+        expect(kernel.fits(expected.n_features, expected.categories), "features of the kernel")
+        state = DirichletState(
             kernel=kernel,
-            points=self._arrays["points"],
-            jitter=kept["jitter"],
-            n_iter=kept["n_iter"],
-            alpha_epsilon=kept["alpha_epsilon"],
+            points=points,
+            jitter=real_number(kept["jitter"], "jitter", (1e-100, 1.0)),
+            n_iter=whole_number(kept["n_iter"], "number of evaluations"),
+            alpha_epsilon=real_number(kept["alpha_epsilon"], "alpha_epsilon", POSITIVE),
         )
+        basis_again(kernel, points, state.jitter)
+        if "done" in self._content:
+            transforms = [state.transform, _LEAST_NOISE]
+            sizes = {"C": expected.n_classes, "M": sizes["M"]}
+            self._statistics = statistics_restored(self._arrays, sizes, transforms)
+        return state
 
     def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
         """Write down what training found."""
@@ -104,13 +147,9 @@ class Checkpoint:
 
     def statistics(self) -> tuple[ClassStatistics, int] | None:
         """The statistics of the first rows, and how many these are."""
-        if "done" not in self._content:
+        if self._statistics is None:
             return None
-        counts, sums = self._arrays["counts"].copy(), self._arrays["sums"].copy()
-        statistics = ClassStatistics(
-            counts, sums, unpacked_grams(self._arrays["grams"], sums.shape[1])
-        )
-        return statistics, int(self._content["done"])
+        return self._statistics.copy(), int(self._content["done"])
 
     def keep_statistics(self, statistics: ClassStatistics, done: int) -> None:
         """Write down the statistics of the first rows, if it is time to."""
@@ -134,11 +173,18 @@ class Checkpoint:
         self._arrays[f"{name}/random_state"], self._content[name] = random_state_encoded(rng)
 
     def _random_state(self, name: str) -> np.random.RandomState:
-        try:
+        with self._only_what_a_fit_wrote():
             return random_state_decoded(self._arrays[f"{name}/random_state"], self._content[name])
-        except (KeyError, TypeError, ValueError) as error:
+
+    @contextmanager
+    def _only_what_a_fit_wrote(self) -> Iterator[None]:
+        """Turns whatever is wrong with the content of the file into a `ModelFileError`."""
+        try:
+            yield
+        except (*_WRONG_CONTENT, np.linalg.LinAlgError) as error:
             raise ModelFileError(
-                f"checkpoint={str(self.path)!r} is not one that a fit wrote."
+                f"checkpoint={str(self.path)!r} is not one that a fit wrote: {error}. "
+                "Delete the file to start anew, or pass another path."
             ) from error
 
     def _write(self) -> None:

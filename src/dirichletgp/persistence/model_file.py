@@ -9,9 +9,24 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._gp.core.kernels import KERNELS
-from .._gp.core.regressions import LabelTransform
-from .._gp.core.statistics import ClassStatistics
+from .._gp.core.fields import (
+    ABOVE_ZERO,
+    COUNTS,
+    FINITE,
+    MODERATE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Numbers,
+    check_arrays,
+    expect,
+    real_number,
+    text,
+    texts,
+    whole_number,
+)
+from .._gp.core.kernels import KERNELS, Kernel
+from .._gp.core.kernels.product import MISSING
+from .._gp.core.regressions import POWERS, SCALES, LabelTransform, LogOddsBeliefs
 from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Encoder
 from .._gp.training.fitted import (
@@ -22,28 +37,37 @@ from .._gp.training.fitted import (
     Model,
     basis_again,
     packed_grams,
-    unpacked_grams,
 )
 from .archive import Archive, ModelFileError, read_archive, write_archive
-from .scalers import scaler_described, scaler_restored
-from .values import (
-    Arrays,
-    decoded,
-    encoded,
-    expect,
-    floats,
-    labels_decoded,
-    labels_encoded,
-    positive_number,
-    strings,
-    whole_number,
-)
+from .parameters import check_parameters
+from .remembered import background_restored, remembered_described, scores_restored
+from .scalers import scaled_width, scaler_described, scaler_restored
+from .statistics import statistics_restored
+from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded
 
 Classifier = TypeVar("Classifier", bound=BaseEstimator)
 
 _KIND = "classifier"
 _EXTRAS = "extras/"
-_WRONG_CONTENT = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+_WRONG_CONTENT = (KeyError, TypeError, ValueError, AttributeError, OverflowError, IndexError)
+# What a file must hold: C classes, M points, D scaled features, N rows. Kernels, scalers and
+# columns say what theirs must be; a file may hold more, which is left alone.
+_MODEL = {
+    "points": Numbers("M D", (MISSING, MODERATE[1])),
+    "prior": Numbers("C", (ABOVE_ZERO[0], 1.0)),
+}
+_CLASS_FACTORS = {"class_factors": Numbers("C", ABOVE_ZERO)}
+_LEFT_OUT = {
+    "left_out/keys": Numbers("N", (0, 2**64), "uint64"),
+    "left_out/mean": Numbers("N C"),
+    "left_out/variance": Numbers("N C", NOT_NEGATIVE),
+}
+_BELIEFS = {"beliefs": Numbers("S P", (0.0, 1.0))}
+_FIRST_ROWS = {
+    "warm_up/codes": Numbers("N", COUNTS, "int64"),
+    "warm_up/weights": Numbers("N", NOT_NEGATIVE),
+}
+_TARGETS = (-1e6, 1e6)
 
 
 def save(
@@ -144,9 +168,13 @@ def _described(classifier: Any) -> Archive:
     arrays |= {"points": model.points, "prior": model.prior}
     arrays |= {"counts": statistics.counts, "sums": statistics.sums}
     arrays["grams"] = packed_grams(statistics.grams)
+    if model.beliefs is not None:
+        arrays["beliefs"] = model.beliefs.settings
+        content["departure"] = model.beliefs.departure
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
-    return Archive(content, arrays)
+    remembered, remembered_arrays = remembered_described(fitted)
+    return Archive(content | remembered, arrays | remembered_arrays)
 
 
 def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
@@ -157,45 +185,120 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
         raise ValueError(f"unknown parameters {sorted(unknown)}")
     parameters = {name: decoded(v, arrays) for name, v in content["parameters"].items()}
     classifier: Any = cls(**parameters)
-    features = _features_restored(content)
-    scaler = scaler_restored(content["scaler"], classifier.scaler, features.columns, arrays)
-    factors = floats(arrays, "class_factors") if "class_factors" in arrays else None
-    encoder = Encoder(labels_decoded(content["classes"], arrays), factors, scaler)
-    model = _model_restored(content, arrays, bool(classifier.ard))
-    expect(len(encoder.classes) == len(model.prior) > 1, "number of classes")
-    expect(factors is None or factors.shape == model.prior.shape, "class weights")
+    sizes = check_arrays(_MODEL, arrays)
+    expect(min(sizes.values()) > 0 and sizes["C"] > 1, "shapes of the arrays")
+    features = _features_restored(content, sizes["D"])
+    encoder = _encoder_restored(content, classifier.scaler, features, arrays, sizes)
+    kernel = KERNELS[content["kernel"]["family"]].restored(
+        content["kernel"], arrays, bool(classifier.ard)
+    )
+    expect(kernel.fits(sizes["D"], encoder.categories), "number of features of the kernel")
+    model = _model_restored(content, kernel, arrays, sizes)
+    check_parameters(classifier, features.columns, encoder, sizes["D"])
     classifier._result = Fitted(
         encoder=encoder,
         features=features,
         model=model,
-        n_iter=whole_number(content["n_iter"]),
+        n_iter=whole_number(content["n_iter"], "number of evaluations"),
         history=_history_restored(content.get("history", [])),
-        first_rows=_first_rows_restored(content, features, len(encoder.classes), arrays),
+        first_rows=_first_rows_restored(content, features, sizes["C"], arrays),
+        scores=scores_restored(content, arrays, sizes["C"]),
+        background=background_restored(arrays, sizes["D"]),
     )
     return classifier
 
 
-def _features_restored(content: Mapping[str, Any]) -> Features:
-    number = whole_number(content["n_features_in"])
+def _features_restored(content: Mapping[str, Any], n_scaled: int) -> Features:
+    n_in = whole_number(content["n_features_in"], "number of features")
     names = content["feature_names_in"]
     if names is not None:
-        names = strings(names, "O").tolist()
-        expect(len(names) == number, "feature names")
+        names = texts(names, "feature names")
+        expect(len(names) == n_in, "feature names")
     if "columns" not in content:
-        return Features(Columns(number, names))
+        # Every number is a scaled feature.
+        expect(0 < n_in <= n_scaled, "number of features")
+        return Features(Columns(n_in, names))
     columns = Columns.from_json(content["columns"])
-    expect((columns.n_in, columns.names_in) == (number, names), "columns")
+    expect((columns.n_in, columns.names_in) == (n_in, names), "columns")
     return Features(columns)
+
+
+def _encoder_restored(
+    content: Mapping[str, Any],
+    parameter: Any,
+    features: Features,
+    arrays: Arrays,
+    sizes: dict[str, int],
+) -> Encoder:
+    """Classes, class weights and scaler; `parameter` is the `scaler` of the classifier."""
+    scaler = scaler_restored(content["scaler"], parameter, features.columns, arrays)
+    expect(scaled_width(scaler, features.columns) == sizes["D"], "number of scaled features")
+    factors = None
+    if "class_factors" in arrays:
+        check_arrays(_CLASS_FACTORS, arrays, sizes)
+        factors = arrays["class_factors"]
+    classes = labels_decoded(content["classes"], arrays)
+    expect(len(classes) == sizes["C"], "number of classes")
+    return Encoder(classes, factors, scaler)
+
+
+def _model_restored(
+    content: Mapping[str, Any], kernel: Kernel, arrays: Arrays, sizes: dict[str, int]
+) -> Model:
+    points, prior = arrays["points"], arrays["prior"]
+    expect(abs(float(prior.sum()) - 1.0) < 1e-6, "prior")
+    jitter = real_number(content["jitter"], "jitter", (1e-100, 1.0))
+    transform = _transform_restored(content["transform"])
+    alpha = real_number(content["alpha_epsilon"], "alpha_epsilon", POSITIVE)
+    try:
+        basis = basis_again(kernel, points, jitter)
+    except np.linalg.LinAlgError as error:
+        raise ValueError("the kernel matrix of the inducing points cannot be factored") from error
+    transforms = [transform, LabelTransform.dirichlet(alpha)]
+    return Model(
+        basis=basis,
+        jitter=jitter,
+        statistics=statistics_restored(arrays, sizes, transforms),
+        transform=transform,
+        prior=prior,
+        alpha_epsilon=alpha,
+        left_out=_left_out_restored(arrays, sizes) if "left_out/keys" in arrays else None,
+        beliefs=_beliefs_restored(content, arrays) if "beliefs" in arrays else None,
+    )
+
+
+def _transform_restored(content: Mapping[str, Any]) -> LabelTransform:
+    return LabelTransform(
+        target_in=real_number(content["target_in"], "target", _TARGETS),
+        target_out=real_number(content["target_out"], "target", _TARGETS),
+        noise_in=real_number(content["noise_in"], "noise", POSITIVE),
+        noise_out=real_number(content["noise_out"], "noise", POSITIVE),
+    )
+
+
+def _left_out_restored(arrays: Arrays, sizes: dict[str, int]) -> LeftOut:
+    found = check_arrays(_LEFT_OUT, arrays, {"C": sizes["C"]})
+    keys, mean, variance = (arrays[name] for name in _LEFT_OUT)
+    expect(found["N"] > 0 and bool(np.all(keys[:-1] <= keys[1:])), "left-out predictions")
+    return LeftOut(keys, mean, variance)
+
+
+def _beliefs_restored(content: Mapping[str, Any], arrays: Arrays) -> LogOddsBeliefs:
+    check_arrays(_BELIEFS, arrays, {"S": len(SCALES), "P": len(POWERS)})
+    settings = arrays["beliefs"]
+    expect(bool(np.isclose(settings.sum(), 1.0)), "beliefs about log-odds")
+    departure = real_number(content["departure"], "beliefs about log-odds", NOT_NEGATIVE)
+    return LogOddsBeliefs(settings, departure)
 
 
 def _history_restored(stages: Any) -> list[dict[str, Any]]:
     expect(isinstance(stages, list), "history")
     return [
         {
-            "stage": str(stage["stage"]),
-            "seconds": float(stage["seconds"]),
-            "note": str(stage["note"]),
-            "bound_per_row": [float(value) for value in stage["bound_per_row"]],
+            "stage": text(stage["stage"], "history"),
+            "seconds": real_number(stage["seconds"], "history", NOT_NEGATIVE),
+            "note": text(stage["note"], "history"),
+            "bound_per_row": [real_number(value, "history") for value in stage["bound_per_row"]],
         }
         for stage in stages
     ]
@@ -206,51 +309,11 @@ def _first_rows_restored(
 ) -> FirstRows | None:
     if "warm_up" not in content:
         return None
-    X, codes, weights = (arrays[f"warm_up/{name}"] for name in ("X", "codes", "weights"))
-    expect(X.shape == (len(codes), len(features.columns.levels)), "rows")
-    expect(codes.shape == weights.shape, "rows")
-    expect(X.dtype.kind == "f" and codes.dtype == np.int64, "rows")
-    expect(weights.dtype == np.float64, "rows")
-    expect(bool(np.all((codes >= 0) & (codes < n_classes))), "rows")
-    return FirstRows(X, codes, weights, whole_number(content["warm_up"]))
-
-
-def _model_restored(content: Mapping[str, Any], arrays: Arrays, ard: bool) -> Model:
-    points, prior = floats(arrays, "points"), floats(arrays, "prior")
-    counts, sums, packed = (floats(arrays, name) for name in ("counts", "sums", "grams"))
-    (m, d), c = points.shape, len(prior)
-    shapes = [array.shape for array in (prior, counts, sums, packed)]
-    expected = [(c,), (c,), (c, m), (c, m * (m + 1) // 2)]
-    expect(shapes == expected and m > 0 and d > 0, "shapes of the arrays")
-    expect(bool(np.all(prior > 0)), "prior")
-    kernel = KERNELS[content["kernel"]["family"]].restored(content["kernel"], arrays, ard)
-    expect(kernel.fits(d), "number of features of the kernel")
-    transform = content["transform"]
-    jitter = positive_number(content["jitter"])
-    try:
-        basis = basis_again(kernel, points, jitter)
-    except np.linalg.LinAlgError as error:
-        raise ValueError("the kernel matrix of the inducing points cannot be factored") from error
-    return Model(
-        basis=basis,
-        jitter=jitter,
-        statistics=ClassStatistics(counts, sums, unpacked_grams(packed, m)),
-        transform=LabelTransform(
-            target_in=float(transform["target_in"]),
-            target_out=float(transform["target_out"]),
-            noise_in=positive_number(transform["noise_in"]),
-            noise_out=positive_number(transform["noise_out"]),
-        ),
-        prior=prior,
-        alpha_epsilon=positive_number(content["alpha_epsilon"]),
-        left_out=_left_out_restored(arrays, c) if "left_out/keys" in arrays else None,
-    )
-
-
-def _left_out_restored(arrays: Arrays, n_classes: int) -> LeftOut:
-    keys = arrays["left_out/keys"]
-    mean, variance = floats(arrays, "left_out/mean"), floats(arrays, "left_out/variance")
-    expect(keys.dtype == np.uint64 and keys.ndim == 1 and len(keys) > 0, "left-out predictions")
-    expect(mean.shape == variance.shape == (len(keys), n_classes), "left-out predictions")
-    expect(bool(np.all(variance >= 0)), "left-out predictions")
-    return LeftOut(keys, mean, variance)
+    sizes = check_arrays(_FIRST_ROWS, arrays)
+    codes, weights = (arrays[name] for name in _FIRST_ROWS)
+    expect(bool(np.all(codes < n_classes)), "rows")
+    X = arrays["warm_up/X"]
+    expect(X.dtype in (np.float32, np.float64), "rows")
+    rows = Numbers("N D", FINITE, str(X.dtype), holes=True)
+    rows.check("warm_up/X", X, {"N": sizes["N"], "D": len(features.columns.levels)})
+    return FirstRows(X, codes, weights, whole_number(content["warm_up"], "number of rows"))

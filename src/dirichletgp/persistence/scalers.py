@@ -6,14 +6,57 @@ import numpy as np
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
 from .._gp.core.arrays import Integers
+from .._gp.core.fields import (
+    ABOVE_ZERO,
+    COUNTS,
+    FINITE,
+    NOT_NEGATIVE,
+    Numbers,
+    check_arrays,
+    expect,
+    increasing,
+)
 from .._gp.rows.columns import Columns
 from .._gp.rows.mixed import MixedScaler
 from .._gp.rows.scaling import SCALERS, NormalScores
 from .._gp.rows.target_codes import FOLDS, ScalerWithTargetCodes, TargetCodes
-from .values import Arrays, expect, floats
+from .values import Arrays
 
-_STANDARD = ("mean_", "var_", "scale_", "n_samples_seen_")
-_MINMAX = ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_")
+# What a file must hold of each scaler. D is the number of its columns; the other letters are
+# lengths of lists that stand one after the other.
+_STANDARD = {
+    "mean_": Numbers("D", FINITE),
+    "var_": Numbers("D", (0.0, FINITE[1])),
+    "scale_": Numbers("D", (1e-300, 1e300)),
+}
+_MINMAX = {
+    "min_": Numbers("D", FINITE),
+    "scale_": Numbers("D", ABOVE_ZERO),
+    "data_min_": Numbers("D", FINITE),
+    "data_max_": Numbers("D", FINITE),
+    "data_range_": Numbers("D", (0.0, FINITE[1])),
+}
+_NORMAL_SCORES = {
+    "scaler/lengths": Numbers("D", (1, COUNTS[1]), "int64"),
+    "scaler/widths": Numbers("D", (0.0, FINITE[1])),
+    "scaler/knots": Numbers("K", FINITE),
+    "scaler/scores": Numbers("K", (-40.0, 40.0)),
+}
+_MIXED = {
+    "scaler/holes": Numbers("D", (0, 1), "uint8"),
+    "scaler/medians": Numbers("D", FINITE),
+    "scaler/kept_counts": Numbers("D", COUNTS, "int64"),
+    "scaler/kept": Numbers("K", COUNTS, holes=True),
+    "scaler/as_codes": Numbers("1", (0, 1), "uint8"),
+}
+_TARGET_CODES = {
+    "scaler/target/columns": Numbers("E", COUNTS, "int64"),
+    "scaler/target/counts": Numbers("E", (1, COUNTS[1]), "int64"),
+    "scaler/target/values": Numbers("V", FINITE),
+    "scaler/target/sums": Numbers(f"V {FOLDS} C", NOT_NEGATIVE),
+    "scaler/target/prior": Numbers("C", (1e-300, 1.0)),
+}
+_FIELDS_OF = {"standard": _STANDARD, "minmax": _MINMAX}
 
 
 def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
@@ -32,7 +75,7 @@ def scaler_described(kind: Any, fitted: Any, arrays: Arrays) -> str | None:
         arrays["scaler/scores"] = np.concatenate(fitted.scores_)
         arrays["scaler/widths"] = fitted.widths_
     elif kind in ("standard", "minmax"):
-        for name in _STANDARD if kind == "standard" else _MINMAX:
+        for name in (*_FIELDS_OF[kind], "n_samples_seen_"):
             arrays[f"scaler/{name}"] = np.asarray(getattr(fitted, name))
     elif kind is not None:
         raise TypeError(
@@ -60,6 +103,16 @@ def scaler_restored(kind: Any, parameter: Any, columns: Columns, arrays: Arrays)
     return scaler if codes is None else ScalerWithTargetCodes(codes, scaler)
 
 
+def scaled_width(scaler: Any, columns: Columns) -> int:
+    """How many scaled features a scaler makes of a row."""
+    if isinstance(scaler, ScalerWithTargetCodes):
+        scaler = scaler.scaler
+    if not isinstance(scaler, MixedScaler):
+        return columns.n_in
+    n_codes = int(np.sum(scaler.levels > 0)) if scaler.as_codes else 0
+    return int(scaler.n_scaled) + n_codes
+
+
 def _describe_target_codes(codes: TargetCodes, arrays: Arrays) -> None:
     arrays["scaler/target/columns"] = codes.columns.astype(np.int64)
     arrays["scaler/target/counts"] = np.array([len(v) for v in codes.values], dtype=np.int64)
@@ -69,15 +122,12 @@ def _describe_target_codes(codes: TargetCodes, arrays: Arrays) -> None:
 
 
 def _target_codes_restored(n_columns: int, arrays: Arrays) -> TargetCodes:
-    columns, counts = arrays["scaler/target/columns"], arrays["scaler/target/counts"]
-    values = floats(arrays, "scaler/target/values")
-    sums, prior = floats(arrays, "scaler/target/sums"), floats(arrays, "scaler/target/prior")
-    expect(columns.dtype == counts.dtype == np.int64 and columns.ndim == 1, "scaler")
-    expect(columns.shape == counts.shape and bool(np.all(counts > 0)), "scaler")
-    expect(bool(np.all((columns >= 0) & (columns < n_columns))), "scaler")
-    expect(values.shape == (int(counts.sum()),) and prior.ndim == 1 and len(prior) > 1, "scaler")
-    expect(sums.ndim == 3 and sums.shape == (len(values), FOLDS, len(prior)), "scaler")
-    expect(bool(np.all(sums >= 0) and np.all(prior > 0)), "scaler")
+    sizes = check_arrays(_TARGET_CODES, arrays)
+    columns, counts, values, sums, prior = (arrays[name] for name in _TARGET_CODES)
+    expect(sizes["E"] > 0 and sizes["C"] > 1, "scaler")
+    expect(bool(np.all(columns < n_columns)), "scaler")
+    expect(_total(counts) == sizes["V"], "scaler")
+    increasing(values, np.cumsum(counts), "scaler")
     ends = np.cumsum(counts)[:-1]
     return TargetCodes(
         columns.astype(np.intp), tuple(np.split(values, ends)), tuple(np.split(sums, ends)), prior
@@ -93,13 +143,11 @@ def _describe_mixed(fitted: MixedScaler, arrays: Arrays) -> None:
 
 
 def _mixed_restored(parameter: Any, levels: Integers, arrays: Arrays) -> MixedScaler:
-    holes, counts = arrays["scaler/holes"], arrays["scaler/kept_counts"]
-    as_codes, kept = arrays["scaler/as_codes"], arrays["scaler/kept"]
-    medians = floats(arrays, "scaler/medians")
-    expect(holes.shape == counts.shape == medians.shape == levels.shape, "scaler")
-    expect(holes.dtype == np.uint8 and counts.dtype == np.int64, "scaler")
-    expect(as_codes.shape == (1,) and bool(np.all(counts >= 0)), "scaler")
-    expect(kept.shape == (int(counts.sum()),) and kept.dtype == np.float64, "scaler")
+    sizes = check_arrays(_MIXED, arrays, {"D": len(levels)})
+    holes, medians, counts, kept, as_codes = (arrays[name] for name in _MIXED)
+    expect(_total(counts) == sizes["K"], "scaler")
+    whole = np.isnan(kept) | (kept == np.round(kept))
+    expect(bool(np.all(whole)), "scaler")
     scaler = MixedScaler(parameter, levels, bool(as_codes[0]))
     scaler.holes_ = holes.astype(bool)
     scaler.medians_ = medians
@@ -116,27 +164,32 @@ def _numbers_restored(kind: Any, n_features: int, arrays: Arrays) -> Any:
     }.get(kind)
     if kind == "quantile":
         scaler = _normal_scores(arrays, n_features)
-    for name in {"standard": _STANDARD, "minmax": _MINMAX}.get(kind, ()):
-        value = arrays[f"scaler/{name}"]
-        expect(
-            value.shape == (n_features,) or (name == "n_samples_seen_" and value.ndim == 0),
-            "scaler",
-        )
-        setattr(scaler, name, value if value.ndim else value[()])
+    for name, field in _FIELDS_OF.get(kind, {}).items():
+        check_arrays({f"scaler/{name}": field}, arrays, {"D": n_features})
+        setattr(scaler, name, arrays[f"scaler/{name}"])
+    if kind in _FIELDS_OF:
+        seen = arrays["scaler/n_samples_seen_"]
+        expect(seen.shape in ((), (n_features,)) and seen.dtype.kind in "iuf", "scaler")
+        expect(bool(np.all((seen >= 0) & (seen <= NOT_NEGATIVE[1]))), "scaler")
+        scaler.n_samples_seen_ = seen if seen.ndim else seen[()]
     scaler.n_features_in_ = n_features
     return scaler
 
 
 def _normal_scores(arrays: Arrays, n_features: int) -> NormalScores:
-    lengths, widths = arrays["scaler/lengths"], floats(arrays, "scaler/widths")
-    knots, scores = floats(arrays, "scaler/knots"), floats(arrays, "scaler/scores")
-    expect(lengths.shape == widths.shape == (n_features,) and lengths.dtype.kind == "i", "scaler")
-    expect(
-        bool(np.all(lengths > 0)) and knots.shape == scores.shape == (int(lengths.sum()),), "scaler"
-    )
+    sizes = check_arrays(_NORMAL_SCORES, arrays, {"D": n_features})
+    lengths, widths, knots, scores = (arrays[name] for name in _NORMAL_SCORES)
+    expect(_total(lengths) == sizes["K"], "scaler")
+    increasing(knots, np.cumsum(lengths), "scaler")
+    increasing(scores, np.cumsum(lengths), "scaler", strictly=False)
     ends = np.cumsum(lengths)[:-1]
     scaler = NormalScores()
     scaler.knots_ = np.split(knots, ends)
     scaler.scores_ = np.split(scores, ends)
     scaler.widths_ = widths
     return scaler
+
+
+def _total(counts: Integers) -> int:
+    """The sum of counts, however large they claim to be."""
+    return sum(counts.tolist())

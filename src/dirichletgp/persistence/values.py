@@ -6,9 +6,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._gp.core.arrays import AnyArray, Array
+from .._gp.core.arrays import AnyArray
+from .._gp.core.fields import expect, real_number, texts, whole_number
 
 Arrays = dict[str, AnyArray]
+
+_KEYS = 624  # of the Mersenne twister
 
 
 # Parameters: what JSON can say, arrays, dictionaries of class weights and random states.
@@ -53,6 +56,7 @@ def _plain_items(value: Any) -> list[Any] | None:
 def decoded(value: Any, arrays: Arrays) -> Any:
     """The parameter that `encoded` was given."""
     if not isinstance(value, dict):
+        expect(not isinstance(value, list), "parameter")
         return value
     if "list" in value:
         return list(value["list"])
@@ -70,9 +74,17 @@ def random_state_encoded(rng: np.random.RandomState) -> tuple[AnyArray, list[Any
 
 
 def random_state_decoded(keys: AnyArray, rest: list[Any]) -> np.random.RandomState:
-    """The random state that was encoded."""
+    """The random state that was encoded.
+
+    NumPy believes what it is told of a state: a position beyond the keys would have it read memory
+    that is not theirs.
+    """
+    expect(keys.dtype == np.uint32 and keys.shape == (_KEYS,), "keys of a random state")
+    expect(isinstance(rest, list) and len(rest) == 3, "random state")
+    position = whole_number(rest[0], "position of a random state", highest=_KEYS)
+    has_gauss = whole_number(rest[1], "random state", highest=1)
     rng = np.random.RandomState()
-    rng.set_state(("MT19937", keys, *rest))
+    rng.set_state(("MT19937", keys, position, has_gauss, real_number(rest[2], "random state")))
     return rng
 
 
@@ -94,41 +106,16 @@ def labels_encoded(labels: AnyArray, arrays: Arrays) -> Any:
 
 def labels_decoded(encoded: Mapping[str, Any], arrays: Arrays) -> AnyArray:
     """Class labels, which must be in order."""
-    numbers = "array" in encoded
-    labels = arrays[encoded["array"]] if numbers else strings(encoded["strings"], encoded["dtype"])
+    if "array" in encoded:
+        labels = arrays[encoded["array"]]
+    else:
+        labels = strings(encoded["strings"], encoded["dtype"])
     expect(labels.ndim == 1 and bool(np.all(labels[:-1] < labels[1:])), "class labels in order")
+    expect(labels.dtype.kind != "f" or bool(np.all(np.isfinite(labels))), "class labels")
     return labels
 
 
-def strings(values: Any, dtype: str) -> AnyArray:
+def strings(values: Any, dtype: Any) -> AnyArray:
     """An array of strings: of objects if `dtype` is "O"."""
-    expect(isinstance(values, list) and all(isinstance(value, str) for value in values), "strings")
-    return np.array(values, dtype=object if dtype == "O" else np.str_)
-
-
-# What a file says is checked even though its checksums are right.
-
-
-def expect(condition: bool, what: str) -> None:
-    """`ValueError` that says what is not as it should be."""
-    if not condition:
-        raise ValueError(f"unexpected {what}")
-
-
-def floats(arrays: Arrays, name: str) -> Array:
-    """A named array of finite numbers."""
-    array = arrays[name]
-    expect(array.dtype == np.float64 and bool(np.all(np.isfinite(array))), name)
-    return array
-
-
-def positive_number(value: Any) -> float:
-    """A finite number above zero."""
-    expect(type(value) in (int, float) and 0 < value < float("inf"), "number")
-    return float(value)
-
-
-def whole_number(value: Any) -> int:
-    """An integer that is not negative."""
-    expect(type(value) is int and value >= 0, "count")
-    return int(value)
+    expect(dtype in ("O", "U"), "type of strings")
+    return np.array(texts(values, "strings"), dtype=object if dtype == "O" else np.str_)

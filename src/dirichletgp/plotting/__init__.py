@@ -10,11 +10,13 @@ matrix use scikit-learn's own `sklearn.metrics.ConfusionMatrixDisplay`.
 `RejectionDisplay`               accuracy of what is left when the least certain rows are refused
 `UncertaintyDisplay`             noisy labels, or too little data?
 `FeatureRelevanceDisplay`        which features tell rows apart
+`EffectDisplay`                  what a feature does to the log-odds, and how well that is known
 `TrainingHistoryDisplay`         how the bound rose, stage by stage
 ===============================  ==============================================================
 """
 
 from .classwise import ClasswiseCalibrationDisplay
+from .effects import EffectDisplay
 from .history import TrainingHistoryDisplay
 from .rejection import RejectionCurve, RejectionDisplay, rejection_curve
 from .relevance import FeatureRelevanceDisplay, feature_relevance
@@ -23,6 +25,7 @@ from .uncertainty import UncertaintyDisplay
 
 __all__ = [
     "ClasswiseCalibrationDisplay",
+    "EffectDisplay",
     "FeatureRelevanceDisplay",
     "RejectionCurve",
     "RejectionDisplay",

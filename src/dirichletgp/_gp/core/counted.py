@@ -56,7 +56,11 @@ class CountedPosterior(Posterior):
         """Latent mean and variance (n, C) of training rows, each without its own contribution."""
         own = np.zeros((len(codes), len(self.counts)))
         own[np.arange(len(codes)), codes] = 1.0 if weights is None else weights
-        return self._of_counts(np.maximum(self.counts - own, 0.0))
+        return self.latent_without_votes(vectors, own)
+
+    def latent_without_votes(self, vectors: Array, votes: Array) -> tuple[Array, Array]:
+        """The same for rows with votes (n, C) for classes."""
+        return self._of_counts(np.maximum(self.counts - votes, 0.0))
 
     def _of_counts(self, counts: Array) -> tuple[Array, Array]:
         """Latents (n, C) for counts (n, C)."""

@@ -55,9 +55,9 @@ class _OneBlasThread:
 
     def __enter__(self) -> None:
         with self._lock:
-            self._open += 1
-            if self._open == 1:
+            if self._open == 0:
                 self._limit = _controller().limit(limits=1, user_api="blas")
+            self._open += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
@@ -119,10 +119,12 @@ class Workers:
         trace: TracebackType | None,
     ) -> None:
         self._stopped.set()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
-        _one_blas_thread.__exit__()
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._pool = None
+        finally:  # whoever presses ctrl-c twice has BLAS back too
+            _one_blas_thread.__exit__()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Results in the order of `items`, so few under way that waiting ones cost no memory."""
@@ -256,7 +258,7 @@ def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
     """Solve with a triangle in place; `side` and `transposed` as Fortran sees them."""
     _check(lower, matrix)
     n, m = matrix.shape
-    if n:
+    if n and m:
         _call(_dtrsm, side, "U", transposed, "N", m, n, 1.0, lower, len(lower), matrix, m)
     return matrix
 

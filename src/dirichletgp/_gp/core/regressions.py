@@ -254,15 +254,26 @@ class Posterior:
         weights : ndarray of shape (n,) or None
             Their weights in it.
         """
+        votes = (codes[:, None] == np.arange(len(self.prior))).astype(np.float64)
+        if weights is not None:
+            votes *= weights[:, None]
+        return self.latent_without_votes(vectors, votes)
+
+    def latent_without_votes(self, vectors: Array, votes: Array) -> tuple[Array, Array]:
+        """The same for rows that have votes (n, C) for several classes: all of them are removed.
+
+        The votes of a row enter regression c as one term, with the sum of their precisions and the
+        mean of their targets.
+        """
         transform = self.transform
         r1, r0 = transform.residuals(self.prior)
-        inside = codes[:, None] == np.arange(len(self.prior))
-        precision = np.where(inside, transform.precision_in, transform.precision_out)
-        if weights is not None:
-            precision = precision * weights[:, None]
+        inside = transform.precision_in * votes
+        outside = transform.precision_out * (votes.sum(axis=1, keepdims=True) - votes)
+        precision = inside + outside
+        target = (inside * r1 + outside * r0) / np.where(precision > 0, precision, 1.0)
         quadratic = self.explained(vectors)
         h = leverage(precision, quadratic, self.variance)
-        mean = mean_without_row(vectors @ self.coefficients.T, np.where(inside, r1, r0), h)
+        mean = mean_without_row(vectors @ self.coefficients.T, target, h)
         variance = self.unexplained(vectors)[:, None] + quadratic / (1.0 - h)
         return mean + self.offsets, variance
 
@@ -291,3 +302,49 @@ def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array
 def mean_without_row(mean: Array, target: Array, h: Array) -> Array:
     """U' beta_c without the row itself; means, targets and leverages of shape (n, C)."""
     return (mean - h * target) / (1.0 - h)
+
+
+# How far log-odds may vary (prior variances), and how rough they may be (powers of the spectrum of
+# the kernel: 1 is the kernel itself, less is rougher).
+SCALES = (0.02, 0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0)
+POWERS = (1.0, 0.75, 0.5, 0.25)
+# Smaller eigenvalues, relative to the largest, are rounding, and not made rougher.
+SMALLEST_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class LogOddsBeliefs:
+    """What labels say about log-odds, beyond their fitted values: see `concentration.py`.
+
+    Attributes
+    ----------
+    settings : ndarray of shape (len(SCALES), len(POWERS))
+        How much each scale and roughness is believed; they sum to one.
+    departure : float
+        Mean square of what labels would change about the fitted log-odds; 0 where rows are many.
+    """
+
+    settings: Array
+    departure: float = 0.0
+
+    @classmethod
+    def by_evidence(cls, evidence: Array) -> "LogOddsBeliefs":
+        """From the log evidence (settings,) of all scales, each with all powers.
+
+        Before any label all standard deviations of log-odds are as likely, and all powers.
+        """
+        table = evidence.reshape(len(SCALES), len(POWERS))
+        belief = np.exp(table - table.max()) * np.sqrt(SCALES)[:, None]
+        return cls(belief / belief.sum())
+
+
+def prior_variances(eigenvalues: Array, scale: float, power: float) -> Array:
+    """Variances d_j (M,) of the coefficients of log-odds in the eigenvectors of a whitened Gram.
+
+    d_j = scale (lambda_j / lambda_1)^(power - 1), times what keeps the mean variance of the rows.
+    """
+    largest = eigenvalues.max()
+    if largest <= 0:
+        return np.full(len(eigenvalues), scale)
+    rougher = np.maximum(eigenvalues / largest, SMALLEST_SHARE) ** (power - 1.0)
+    return np.asarray(scale * rougher * (eigenvalues.sum() / (rougher @ eigenvalues)))

@@ -201,17 +201,16 @@ class BoundStatistics:
         def of_unit(unit: list[Span]) -> tuple[list[tuple[int, float, Array]], int, Array]:
             parts = []
             gram = np.zeros((n_points, n_points))
-            for span in unit:
-                total = np.zeros(n_points)
-                weight = 0.0
-                for block in rows.blocks(span, size):
-                    values = at.values(block.rows)
-                    weight += add_block(values, block.weights, total)
-                    values = weighted_by_roots(values, block.weights)
-                    add_gram(values, gram)
-                    if span.code in kept:
-                        kept[span.code][block.place] = values
-                parts.append((span.code, weight, total))
+            for group in _groups(rows, unit, size):
+                values = at.values(_rows_of(group))
+                for code, block, place in group:
+                    own = values[place]
+                    total = np.zeros(n_points)
+                    parts.append((code, add_block(own, block.weights, total), total))
+                    own = weighted_by_roots(own, block.weights)
+                    add_gram(own, gram)
+                    if code in kept:
+                        kept[code][block.place] = own
             return parts, unit[0].code, symmetrise(gram)
 
         for parts, code, gram in workers.map(of_unit, _units(rows, kept)):
@@ -225,6 +224,36 @@ class BoundStatistics:
                 grams[key] = gram
         pooled = grams.pop(_POOLED, np.zeros((n_points, n_points)))
         return cls(counts, sums, grams, kept, pooled)
+
+
+class _Member(NamedTuple):
+    """A block among blocks that are computed together: its class, itself, and its place there."""
+
+    code: int
+    block: Block
+    place: slice
+
+
+def _groups(rows: BlockedRows, unit: list[Span], size: int) -> Iterator[list[_Member]]:
+    """The blocks of a unit, several small ones together: a kernel likes many rows at once."""
+    group: list[_Member] = []
+    n = 0
+    for span in unit:
+        for block in rows.blocks(span, size):
+            if n + len(block.rows) > size and group:
+                yield group
+                group, n = [], 0
+            group.append(_Member(span.code, block, slice(n, n + len(block.rows))))
+            n += len(block.rows)
+    if group:
+        yield group
+
+
+def _rows_of(group: list[_Member]) -> Array:
+    """The rows of blocks that are computed together."""
+    if len(group) == 1:
+        return group[0].block.rows
+    return np.concatenate([member.block.rows for member in group])
 
 
 def _units(rows: BlockedRows, kept: dict[int, Array]) -> Iterator[list[Span]]:
@@ -273,8 +302,7 @@ def pull_back(
     at = kernel.at(points)
     size = at.rows_at_once or block_size(len(points))
 
-    def add_block_of(code: int, block: Block, total: Array) -> None:
-        values = at.values(block.rows)
+    def by_values(code: int, block: Block, values: Array) -> Array:
         derivative = values @ by_row.matrices.get(code, by_row.shared)
         derivative += by_row.vectors[code]
         if block.weights is not None:
@@ -282,16 +310,20 @@ def pull_back(
         if code in by_row.row_terms:
             terms = by_row.row_terms[code][block.place]
             derivative += weighted_by_roots(terms, block.weights)
-        at.add_derivatives(block.rows, values, derivative, total)
+        return derivative
 
-    def of_span(span: Span) -> Array:
+    def of_unit(unit: list[Span]) -> Array:
         total = at.no_derivatives()
-        for block in rows.blocks(span, size):
-            add_block_of(span.code, block, total)
+        for group in _groups(rows, unit, size):
+            together = _rows_of(group)
+            values = at.values(together)
+            parts = [by_values(code, block, values[place]) for code, block, place in group]
+            derivative = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            at.add_derivatives(together, values, derivative, total)
         return total
 
     total = at.no_derivatives()
-    for part in workers.map(of_span, rows.spans()):
+    for part in workers.map(of_unit, _units(rows, by_row.row_terms)):
         total += part
     return at.gradient(total)
 

@@ -37,11 +37,24 @@ class ArrayRows:
     @classmethod
     def of(cls, given: "Given") -> "ArrayRows":
         """The rows that `fit` was given."""
+        if np.ndim(given.y) == 2 and np.shape(given.y)[1] > 1:
+            return cls._of_votes(given)
         X, labels, columns = checked_rows(given)
         weights = None
         if given.sample_weight is not None:
             weights = sample_weights(given.sample_weight, len(X))
         return cls(Chunk(X, labels, weights).of_positive_weight(), columns)
+
+    @classmethod
+    def _of_votes(cls, given: "Given") -> "ArrayRows":
+        """Rows with votes for classes in the place of labels."""
+        from .soft_labels import voted_rows, votes_of
+
+        votes = votes_of(given.y)
+        anything = np.arange(len(votes.votes)) % 2
+        X, _, columns = checked_rows(given._replace(y=anything))
+        weights = sample_weights(given.sample_weight, len(X))
+        return cls(voted_rows(X, votes, weights).of_positive_weight(), columns)
 
     def summary(self, size: "SampleSize", seed: int) -> Summary:
         """All rows are the sample."""

@@ -7,12 +7,13 @@ of each class a few more, so that no class is missing from it. Parts can be summ
 together.
 """
 
+import hashlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -122,9 +123,17 @@ def _few_of_each(codes: Integers, priorities: Array) -> Booleans:
 
 @dataclass(frozen=True)
 class ChunkedSource:
-    """Rows of a reader, as training asks for them."""
+    """Rows of a reader, as training asks for them.
+
+    Attributes
+    ----------
+    reader : Reader
+    watched : bool
+        Whether the summary has a fingerprint of all rows: a fit that goes on must find the same.
+    """
 
     reader: Reader
+    watched: bool = False
 
     @property
     def columns(self) -> "Columns":
@@ -133,11 +142,16 @@ class ChunkedSource:
 
     def summary(self, size: "SampleSize", seed: int) -> Summary:
         """One pass over the rows; a sample of them stays in memory."""
+        digest = hashlib.sha256()
         with closing(chunks(self.reader)) as parts:
             first = next(parts, None)
             if first is None:
                 return summary_of([], 0, seed)
-            return summary_of(_with_first(first, parts), size.rows(first.X.shape[1]), seed)
+            rows = _with_first(first, parts)
+            if self.watched:
+                rows = _fingerprinted(rows, digest)
+            found = summary_of(rows, size.rows(first.X.shape[1]), seed)
+        return replace(found, fingerprint=digest.digest()) if self.watched else found
 
     def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> "ChunkedRows":
         """All rows, read again when their statistics are asked for."""
@@ -149,9 +163,18 @@ def _with_first(first: Item, rest: Iterable[Item]) -> Iterator[Item]:
     yield from rest
 
 
+def _fingerprinted(parts: Iterable[Chunk], digest: Any) -> Iterator[Chunk]:
+    """The same chunks, of which each leaves its fingerprint in the digest."""
+    for part in parts:
+        digest.update(part.fingerprint())
+        yield part
+
+
 @dataclass(frozen=True)
 class ChunkedRows:
     """All rows of a reader, coded and scaled as they are read."""
+
+    takes_regions: ClassVar[bool] = True
 
     reader: Reader
     encoder: Encoder

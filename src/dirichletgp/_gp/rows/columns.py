@@ -7,18 +7,19 @@ carry nothing are left out.
 Columns are a plain value, written as JSON into model files: loading them runs no code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Booleans, Integers
+from ..core.fields import expect, text, texts, truth
 from ..core.warning import warn_caller
 from .frames import Frame, Values, Words
 from .kinds import KINDS, PARTS, Category, Date, Kind, Notify, Number
-from .texts import STYLES
+from .texts import STYLES, is_date_pattern
 
 
 @dataclass(frozen=True)
@@ -77,15 +78,18 @@ class Columns:
     def from_json(content: Mapping[str, Any]) -> "Columns":
         """The columns that `as_json` described; `ValueError` if they cannot be such."""
         n_in, names = content["n_in"], content["names_in"]
-        _expect(type(n_in) is int and n_in > 0, "number of columns")
-        _expect(names is None or (_are_texts(names) and len(names) == n_in), "names of columns")
+        expect(type(n_in) is int and n_in > 0, "number of columns")
+        if names is not None:
+            names = texts(names, "names of columns")
+            expect(len(names) == n_in, "names of columns")
         if "kinds" not in content:
             return Columns(n_in, names)
         kinds = tuple(_kind_from_json(kind) for kind in content["kinds"])
-        blanks = content["blanks"]
-        _expect(len(kinds) == n_in and _are_texts(blanks), "kinds of columns")
+        blanks = texts(content["blanks"], "texts that stand for nothing")
+        expect(len(kinds) == n_in, "kinds of columns")
+        expect(names is None or names == [kind.name for kind in kinds], "names of columns")
         columns = MixedColumns(n_in, names, kinds, tuple(blanks))
-        _expect(len(columns.levels) > 0, "kinds of columns")
+        expect(len(columns.levels) > 0, "kinds of columns")
         return columns
 
 
@@ -219,23 +223,48 @@ def _with_holes(kind: Kind) -> Kind:
 
 
 def _kind_from_json(content: Mapping[str, Any]) -> Kind:
-    fields = {name: value for name, value in content.items() if name != "kind"}
-    kind: Kind = KINDS[content["kind"]](**fields)
-    words = ("name", "reason", "style", "pattern")
-    _expect(all(isinstance(getattr(kind, word, ""), str) for word in words), "column")
-    lists = ("mistakes", "categories", "parts")
-    _expect(all(_are_texts(getattr(kind, name, [])) for name in lists), "column")
-    _expect(all(type(getattr(kind, flag, False)) is bool for flag in ("missing", "rare")), "column")
-    _expect(getattr(kind, "style", STYLES[0]) in STYLES, "style of numbers")
-    _expect(set(getattr(kind, "parts", [])) <= set(PARTS), "parts of a date")
-    _expect(not isinstance(kind, Category) or len(kind.categories) > 0, "categories")
+    """A kind of column: every attribute is checked by its name, and no other is taken."""
+    fields = {name: _KIND_FIELDS[name](value) for name, value in content.items() if name != "kind"}
+    kind: Kind = KINDS[text(content["kind"], "kind of a column")](**fields)
+    expect(not isinstance(kind, Category) or len(kind.categories) > 0, "categories")
+    expect(not isinstance(kind, Date) or len(kind.parts) > 0, "parts of a date")
     return kind
 
 
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+def _among(options: Collection[str]) -> Callable[[Any], str]:
+    def chosen(value: Any) -> str:
+        expect(isinstance(value, str) and value in options, "column")
+        return str(value)
+
+    return chosen
 
 
-def _expect(condition: bool, what: str) -> None:
-    if not condition:
-        raise ValueError(f"unexpected {what}")
+def _pattern(value: Any) -> str:
+    expect(isinstance(value, str) and is_date_pattern(value), "pattern of dates")
+    return str(value)
+
+
+def _parts(value: Any) -> list[str]:
+    parts = texts(value, "parts of a date")
+    expect(set(parts) <= set(PARTS) and len(set(parts)) == len(parts), "parts of a date")
+    return parts
+
+
+def _distinct(value: Any) -> list[str]:
+    words = texts(value, "categories")
+    expect(len(set(words)) == len(words), "categories")
+    return words
+
+
+# What a file must say of a column.
+_KIND_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "name": partial(text, what="name of a column"),
+    "reason": partial(text, what="column"),
+    "style": _among(STYLES),
+    "pattern": _pattern,
+    "parts": _parts,
+    "categories": _distinct,
+    "mistakes": partial(texts, what="column"),
+    "missing": partial(truth, what="column"),
+    "rare": partial(truth, what="column"),
+}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..core.arrays import AnyArray, Array, Booleans, Integers
@@ -27,7 +28,7 @@ from ..core.statistics import (
     pull_back,
 )
 from .mixed import MixedScaler
-from .scaling import fit_scaler, scaling_function, tied_columns
+from .scaling import fit_scaler, is_identity, scaling_function, tied_columns
 from .target_codes import ScalerWithTargetCodes, TargetCodes, WeighedLabels
 from .weights import class_factors
 
@@ -41,6 +42,8 @@ _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
 _COMPARED_ROWS = 100_000
 # Rows that the scaling of columns of several kinds is learned from.
 _SCALED_ROWS = 100_000
+# Rows that tell how columns are spread, and lines that keep it.
+_SPREAD_ROWS, _BACKGROUND = 20_000, 256
 
 Keys = NDArray[np.uint64]
 
@@ -63,6 +66,16 @@ class Chunk(NamedTuple):
             return self
         return self.part(np.flatnonzero(self.weights))
 
+    def fingerprint(self) -> bytes:
+        """A few bytes that other rows, labels or weights do not have."""
+        digest = hashlib.sha256()
+        labels, codes = np.unique(self.labels, return_inverse=True)
+        digest.update(repr((self.X.shape, self.X.dtype.str, labels.tolist())).encode())
+        weights = np.ones(len(codes)) if self.weights is None else self.weights
+        for array in (self.X, codes, weights):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.digest()
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -81,6 +94,8 @@ class Summary:
         The random numbers of the sampled rows; empty where nothing was drawn.
     missing : ndarray of shape (D,) of bool, or None
         In which columns values were found to be missing; None: in none.
+    fingerprint : bytes
+        Of all rows, labels and weights in their order; empty where nobody asked for it.
     """
 
     n_rows: int
@@ -89,6 +104,7 @@ class Summary:
     sample: Chunk
     priorities: Array
     missing: Booleans | None = None
+    fingerprint: bytes = b""
 
     @cached_property
     def classes(self) -> AnyArray:
@@ -121,6 +137,8 @@ class InMemoryRows:
     scale : callable or None
         Maps raw rows (m, D) to scaled rows; None when X is scaled already.
     """
+
+    takes_regions = True
 
     def __init__(
         self,
@@ -217,6 +235,23 @@ class InMemoryRows:
         X = np.ascontiguousarray(distinct[:, 1:])
         return InMemoryRows(X, codes, own, self.n_classes)
 
+    @property
+    def repetition(self) -> float:
+        """How often a row is there on average, by its weight; 1 if that is less."""
+        return 1.0 if self.weights is None else max(1.0, float(np.mean(self.weights)))
+
+    def each_once(self) -> "InMemoryRows":
+        """The same rows with a weight of 1 on average, if it is more.
+
+        A hundred copies of every row say no more about the kernel than one: taken at their word
+        they would have it follow the noise of their labels.
+        """
+        repetition = self.repetition
+        if self.weights is None or repetition == 1.0:
+            return self
+        weights = self.weights / repetition
+        return InMemoryRows(self.X, self.codes, weights, self.n_classes, self.scale)
+
     def identities(self) -> Integers:
         """A number for each row, the same for identical rows of a class, in the order of `merged`.
 
@@ -242,6 +277,29 @@ class InMemoryRows:
             wanted = min(len(positions), max(1, share))
             chosen.append(rng.choice(positions, wanted, replace=False))
         return np.sort(np.concatenate(chosen))
+
+    def background(self, origin: Integers) -> Array:
+        """How columns are spread, each by itself, in at most a few hundred lines (B, D).
+
+        Scaled columns that come from one column of X (`origin`, (D,)) stay together; otherwise a
+        line is not a row: every column is in an order of its own. Where rows are few and count
+        alike, each value is there as often as in the rows.
+        """
+        some = np.unique(np.linspace(0, len(self) - 1, _SPREAD_ROWS).astype(np.intp))
+        rows = self._scaled(some)
+        weights = self._weights(some)
+        if weights is None:
+            weights = np.ones(len(rows))
+        size = min(len(rows), _BACKGROUND)
+        steps = (np.arange(size) + 0.5) / size
+        background = np.empty((size, rows.shape[1]))
+        for j in np.unique(origin).tolist():
+            together = np.flatnonzero(origin == j)
+            order = np.lexsort(rows[:, together].T)
+            reached = np.cumsum(weights[order])
+            chosen = np.searchsorted(reached, steps * reached[-1])
+            background[:, together] = rows[order[chosen]][:, together]
+        return background
 
     # What training asks of rows (`door.py`): all of them are here.
 
@@ -392,6 +450,16 @@ class Encoder:
                 f"y holds labels that the model was not fitted with: {unknown}.{advice}"
             )
         return np.searchsorted(self.classes, labels)
+
+    def origin(self, columns: "Columns") -> Integers | None:
+        """For each scaled column the column of X that it is a part of; None if they are mixed."""
+        own = range(columns.n_in) if columns.is_plain else columns.origin.tolist()
+        given = [str(j) for j in own]
+        if hasattr(self.scaler, "feature_names"):
+            given = self.scaler.feature_names(given)
+        elif not isinstance(self.scaler, OneToOneFeatureMixin) and not is_identity(self.scaler):
+            return None
+        return np.array([int(name) for name in given], dtype=np.intp)
 
     def unscaled(self, points: Array) -> Array:
         """Scaled points (M, D) in the units of X, where the scaler can be inverted."""

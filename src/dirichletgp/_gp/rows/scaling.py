@@ -143,7 +143,8 @@ def _knots_and_scores(column: Array, weights: Array, n_knots: int) -> tuple[Arra
 def _central_half_width(knots: Array, scores: Array) -> float:
     """Half the distance between the values at scores -1 and 1; if zero, half the range."""
     low, high = np.interp([-1.0, 1.0], scores, knots)
-    return float(high - low if high > low else knots[-1] - knots[0]) / 2
+    # Halves first: the distance between the largest numbers is none.
+    return float(high / 2 - low / 2 if high > low else knots[-1] / 2 - knots[0] / 2)
 
 
 def fit_scaler(
@@ -218,9 +219,12 @@ def scaled_on(fitted: Any, rows: Any, on: Operations) -> Any:
         return (rows - on.array(fitted.mean_)) / on.array(fitted.scale_)
     if type(fitted) is MinMaxScaler:
         return rows * on.array(fitted.scale_) + on.array(fitted.min_)
-    if type(fitted) is FunctionTransformer and fitted.func is None:
-        return rows
-    return None
+    return rows if is_identity(fitted) else None
+
+
+def is_identity(fitted: Any) -> bool:
+    """Whether a scaler leaves rows as they are."""
+    return type(fitted) is FunctionTransformer and fitted.func is None
 
 
 def of_scaled_blocks(

@@ -115,15 +115,15 @@ class BlockReader:
 def memory_map_rows(given: "Given") -> ChunkedSource:
     """Rows of a memory map, of which a chunk at a time is read."""
     refuse_categories(given.categorical, "memory maps")
-    return ChunkedSource(ArrayReader(given.X, given.y, given.sample_weight))
+    return ChunkedSource(ArrayReader(given.X, given.y, given.sample_weight), given.in_pieces)
 
 
 def block_rows(given: "Given") -> ChunkedSource:
     """Rows of an iterable of blocks."""
-    return ChunkedSource(BlockReader(given.X, given.categorical))
+    return ChunkedSource(BlockReader(given.X, given.categorical), given.in_pieces)
 
 
 def array_rows_in_pieces(given: "Given") -> ChunkedSource:
     """Rows of arrays, passed over chunk by chunk."""
     X, labels, columns = checked_rows(given)
-    return ChunkedSource(ArrayReader(X, labels, given.sample_weight, columns))
+    return ChunkedSource(ArrayReader(X, labels, given.sample_weight, columns), given.in_pieces)

@@ -62,6 +62,7 @@ _CODE = re.compile(r"0\d{3,}")
 # So many of a column's different texts, and of its rows, may be mistakes.
 _SHARE_OF_MISTAKES = 0.01
 _FEWEST_RIGHT = 5
+_LONGEST_PATTERN = 100
 
 
 class Texts(NamedTuple):
@@ -146,6 +147,25 @@ def as_days(text: str, pattern: str) -> float:
     if not moment.tzinfo:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / _DAY
+
+
+def is_date_pattern(pattern: str) -> bool:
+    """Whether texts can be read by a pattern: it reads a date that it has written.
+
+    Examples
+    --------
+    >>> is_date_pattern("%d.%m.%Y"), is_date_pattern("%Y %Y"), is_date_pattern("%")
+    (True, False, False)
+    """
+    if pattern == "iso":
+        return True
+    if len(pattern) > _LONGEST_PATTERN:
+        return False
+    try:
+        datetime.strptime(datetime(2001, 2, 3, 4, 5, tzinfo=UTC).strftime(pattern), pattern)
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 def number_reading(texts: Texts, decimal: str | None = None) -> Reading | None:

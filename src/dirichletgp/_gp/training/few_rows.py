@@ -42,7 +42,7 @@ _EVALUATIONS = 10
 _FAR, _NOTHING = 10.0, 1e-8
 # A label transform with which an all but linear model is as good as logistic regression (known
 # problems of 50 to 1,000 rows, classes of a size): with fifty rows, none can be learned as good.
-_GIVEN_LABELS = LabelTransform.from_constants(3.4, 1.2, 2.1)
+_SEPARATION, _NOISE_IN, _NOISE_OUT = 3.4, 1.2, 2.1
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
 # number that these very rows have chosen, as in Akaike's criterion. A label transform is three.
 _OF_LABELS, _OF_FREQUENCY = 3.0, 1.0
@@ -116,12 +116,12 @@ class FewRows:
             models = {
                 "learned": learned,
                 "linear": self._linear(learned),
-                "linear, given labels": self._linear(learned, _GIVEN_LABELS),
+                "linear, given labels": self._linear(learned, self._given_labels),
                 "constant": self._constant(learned),
             }
             losses = {name: self._loss(model) for name, model in models.items()}
             progress.note(", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()))
-        n = float(self._pool.class_weights.sum())
+        n = float(self._pool.class_weights.sum()) / self._pool.repetition
         chosen = {
             "learned": _OF_LABELS,
             "linear": _OF_LABELS,
@@ -132,6 +132,12 @@ class FewRows:
         if best == "constant":
             _warn_of_frequencies(losses["learned"], losses["constant"])
         return models[best]
+
+    @property
+    def _given_labels(self) -> LabelTransform:
+        """Labels as plain as the kernel; of rows that are there many times, each once."""
+        times = self._pool.repetition
+        return LabelTransform.from_constants(_SEPARATION, times * _NOISE_IN, times * _NOISE_OUT)
 
     def _loss(self, model: Model) -> float:
         assert model.left_out is not None

@@ -3,22 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
+from ..core.concentration import Concentration
 from ..core.counted import CountedPosterior
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, symmetrise
 from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import Basis, LabelTransform, Posterior, make_basis
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior, make_basis
 from ..core.statistics import ClassStatistics
 from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
 from ..rows.target_codes import ScalerWithTargetCodes
+from .set_scores import SetScores
 
 if TYPE_CHECKING:
     from .regional import RegionalModel
@@ -48,11 +51,14 @@ class LeftOut:
         order = np.argsort(keys)
         return cls(keys[order], mean[order], variance[order])
 
+    def log_probabilities(self, rows: InMemoryRows) -> Array:
+        """Log probabilities (n,) of the classes of rows that are all kept."""
+        place = self.places(rows.X, rows.codes)
+        return log_probability_of(rows.codes, self.mean[place], self.variance[place])
+
     def loss(self, rows: InMemoryRows) -> float:
         """Mean negative log-likelihood of rows that are all kept."""
-        place = self.places(rows.X, rows.codes)
-        log_p = log_probability_of(rows.codes, self.mean[place], self.variance[place])
-        return -float(np.average(log_p, weights=rows.weights))
+        return -float(np.average(self.log_probabilities(rows), weights=rows.weights))
 
     def places(self, rows: Array, codes: Integers) -> Integers:
         """Where scaled rows of given classes are among those kept; -1 for rows that are not."""
@@ -90,8 +96,13 @@ class Model:
     left_out : LeftOut or None
         Predictions of training rows without them, where rows are so few that the closed form would
         flatter the model.
+    beliefs : LogOddsBeliefs or None
+        How far and how roughly log-odds vary, as labels say; None in files of earlier versions.
     solved : Posterior or None
         The solved regressions, where they are known already.
+
+    What follows from these is computed when it is first asked for, by one thread while others wait,
+    and never changes: any number of threads may share a model.
     """
 
     basis: Basis
@@ -101,7 +112,9 @@ class Model:
     prior: Array
     alpha_epsilon: float
     left_out: LeftOut | None = None
+    beliefs: LogOddsBeliefs | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
+    _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
     @property
     def kernel(self) -> Kernel:
@@ -113,16 +126,26 @@ class Model:
         """The scaled inducing points of the basis, of shape (M, D)."""
         return self.basis.points
 
-    @cached_property
+    @property
     def posterior(self) -> Posterior:
         """The solved regressions."""
-        return self.solved or self.solve(self.transform)
+        return self.prepared(1)
 
     def prepared(self, n_jobs: int | None) -> Posterior:
         """The posterior, solved by several threads if it was not yet."""
-        if self.solved is None and "posterior" not in vars(self):
-            vars(self)["posterior"] = self.solve(self.transform, n_jobs)
-        return self.posterior
+        with self._lock:
+            if self.solved is None:
+                vars(self)["solved"] = self.solve(self.transform, n_jobs)
+            assert self.solved is not None
+            return self.solved
+
+    @cached_property
+    def concentration(self) -> Concentration:
+        """How well the class probabilities are known: with one BLAS thread, bit for bit alike."""
+        with Workers(1):
+            return Concentration.from_statistics(
+                self.statistics, self.kernel.variance, self.prior, self.beliefs
+            )
 
     @cached_property
     def bound(self) -> float:
@@ -162,6 +185,7 @@ class Model:
             "prior": self.prior,
             "alpha_epsilon": self.alpha_epsilon,
             "left_out": self.left_out,
+            "beliefs": self.beliefs,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -169,7 +193,7 @@ class Model:
         statistics = ClassStatistics(counts, sums, unpacked_grams(packed, sums.shape[1]))
         kernel, points = state["basis"]
         basis = basis_again(kernel, points, state["jitter"])
-        vars(self).update(state, statistics=statistics, basis=basis, solved=None)
+        vars(self).update(state, statistics=statistics, basis=basis, solved=None, _lock=Lock())
 
 
 def basis_again(kernel: Kernel, points: Array, jitter: float) -> Basis:
@@ -275,6 +299,11 @@ class Fitted:
         The stages of the fit.
     first_rows : FirstRows or None
         Of a stream that may still learn everything anew.
+    scores : SetScores or None
+        How likely the labels of left-out training rows were; None in files of earlier versions.
+    background : ndarray of shape (B, D) or None
+        How the columns of scaled training rows are spread, each by itself: no line of it is a row.
+        None in files of earlier versions.
     """
 
     encoder: Encoder
@@ -283,11 +312,18 @@ class Fitted:
     n_iter: int
     history: list[dict[str, Any]]
     first_rows: FirstRows | None = None
+    scores: SetScores | None = None
+    background: Array | None = None
 
     @property
     def classes(self) -> AnyArray:
         """Labels of the classes, of shape (C,)."""
         return self.encoder.classes
+
+    @property
+    def origin(self) -> Integers | None:
+        """For each scaled column the column of X that it is a part of; None if they are mixed."""
+        return self.encoder.origin(self.features.columns)
 
     @property
     def inducing_points(self) -> Array:

@@ -118,6 +118,7 @@ def choose_family(
 def _merged(material: Material) -> Material:
     """The same with a sample of the rows, identical ones of a class as one with their weight.
 
+    The weight is at most 1 on average: copies of all rows are no more rows to learn from.
     They are in an order of their own, whatever order they came in and whatever classes are called.
     """
     classes, sample = material.classes, material.sample
@@ -127,6 +128,7 @@ def _merged(material: Material) -> Material:
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
+    weights /= max(1.0, float(weights.mean()))
     own = None if np.all(weights == 1.0) else weights
     distinct = sample.part(first)._replace(weights=own)
     of_rows = fingerprints(distinct.X, np.zeros(len(first), dtype=np.intp))

@@ -9,24 +9,26 @@ Few points make a kernel smooth. Regions have more points where the rows are, so
 the first one made shorter are tried, as long as left-out rows gain.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..core.arrays import Array, Integers
+from ..core.counted import CountedPosterior
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, row_slices
 from ..core.regional import RegionalBasis
 from ..core.regions import Places, Regions, grown
 from ..core.regressions import Basis, LabelTransform
+from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
 from .inducing_points import choose_points
 from .kernel_search import JITTER, State, basis_of
 from .label_search import LabelSearch, Predicted, ScoringRows
-from .settings import Resources
+from .settings import Resources, class_prior
 
 # Fewer rows than this are not cut unless it is asked for.
 FEWEST_ROWS = 30_000
@@ -40,7 +42,7 @@ _JUDGES, _REGIONS_OF_JUDGES = 1_000, 10
 _STRETCHES = (1.0, 0.7, 0.5, 0.35, 0.25)
 # A shorter kernel, or coarser regions, must gain this part of the loss.
 _WORTHWHILE = 0.003
-_EVALUATIONS = 12
+EVALUATIONS = 12
 _ROUTED_AT_ONCE = 4_096
 
 
@@ -87,44 +89,70 @@ def size_asked_for(
     return Size(n_regions, min(size.points, most_points))
 
 
+class Member(Protocol):
+    """A region that predicts some of the rows that score."""
+
+    def predicted(self, transform: LabelTransform) -> Predicted:
+        """Predictions of its rows, for the noises of a transform."""
+
+    def keep_active_classes(self, transform: LabelTransform) -> None:
+        """Fix which classes of a row matter."""
+
+
+class Counted:
+    """A region of one class: what it predicts does not depend on the transform."""
+
+    def __init__(self, statistics: ClassStatistics, rows: ScoringRows):
+        counts = statistics.counts
+        even = np.full(len(counts), 1.0 / len(counts))
+        no_shift = LabelTransform(0.0, 0.0, 1.0, 1.0)
+        posterior = CountedPosterior.of(counts, 1.0, no_shift, even)
+        mean, variance = posterior.latent_without_row(rows.vectors, rows.codes, rows.weights)
+        self._predicted = Predicted(np.zeros(mean.shape), mean, variance)
+
+    def predicted(self, transform: LabelTransform) -> Predicted:
+        """Always the same."""
+        return self._predicted
+
+    def keep_active_classes(self, transform: LabelTransform) -> None:
+        """Nothing is computed anew."""
+
+
 class BlendedSearch(LabelSearch):
     """Scores label transforms by rows that several regions predict together.
 
     Parameters
     ----------
-    members : sequence of LabelSearch
-        One of each region, for those of the rows that it holds.
+    members : dict from int to Member
+        By the number of the region, each for those of the rows that it holds.
     places : Places
-        Of the rows in the members, which are numbered from 0 on.
+        Of the rows.
+    prior : ndarray of shape (C,)
+    rows : ScoringRows
+        Without vectors: there is no basis for all.
+    workers : Workers
     """
 
     def __init__(
         self,
-        members: Sequence[LabelSearch | None],
+        members: Mapping[int, Member],
         places: Places,
         prior: Array,
         rows: ScoringRows,
         workers: Workers,
     ):
-        nothing = np.empty((len(rows.codes), 0))
-        super().__init__(
-            members[0].statistics if members[0] is not None else _no_statistics(len(prior)),
-            1.0,
-            prior,
-            rows._replace(vectors=nothing),
-            workers,
-        )
+        super().__init__(ClassStatistics.empty(len(prior), 0), 1.0, prior, rows, workers)
         self.members = members
         self.places = places
 
-    def _predicted(self, transform: LabelTransform) -> Predicted:
+    def predicted(self, transform: LabelTransform) -> Predicted:
         """Predictions of the members, averaged: means stay linear in the separation."""
-        shape = self._inside.shape
+        shape = (len(self.rows.codes), len(self.prior))
         slope, intercept, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         parts = self.places.by_region()
 
         def of_part(part: tuple[int, Integers, Array]) -> Predicted:
-            return self.members[part[0]]._predicted(transform)
+            return self.members[part[0]].predicted(transform)
 
         for (_, rows, share), found in zip(parts, self.workers.map(of_part, parts), strict=True):
             slope[rows] += share[:, None] * found.slope
@@ -132,9 +160,10 @@ class BlendedSearch(LabelSearch):
             variance[rows] += share[:, None] * found.variance
         return Predicted(slope, intercept, variance)
 
-    def _keep_active_classes(self, transform: LabelTransform) -> None:
-        for member in self.members:
-            member._keep_active_classes(transform)
+    def keep_active_classes(self, transform: LabelTransform) -> None:
+        """Fix, in every region, which classes of a row matter."""
+        for member in self.members.values():
+            member.keep_active_classes(transform)
 
 
 @dataclass(frozen=True)
@@ -153,6 +182,8 @@ class Proposal:
         How long the kernel is, next to the one that was given.
     search : LabelSearch
         What judged it.
+    judges : InMemoryRows
+        The left-out rows.
     """
 
     cutting: "Cutting"
@@ -161,6 +192,7 @@ class Proposal:
     loss: float
     stretch: float
     search: LabelSearch
+    judges: InMemoryRows
 
     def basis(self, workers: Workers) -> RegionalBasis:
         """The bases of all regions."""
@@ -234,30 +266,40 @@ class Cutting:
         return basis, state.jitter
 
 
-def proposed(
+LabelChoice = Callable[[LabelSearch], LabelTransform]
+
+
+def proposals(
     rows: InMemoryRows,
-    state: State,
-    alpha: LabelTransform,
+    kernel: Kernel,
+    choose: LabelChoice,
     sizes: Sequence[Size],
     resources: Resources,
-    enough: float = 0.0,
-) -> list[Proposal]:
-    """Proposals of given sizes; the later ones only if no earlier one has a loss below `enough`."""
+) -> Iterator[Proposal]:
+    """A proposal of each size, judged by the same rows; none where nothing can be cut.
+
+    Parameters
+    ----------
+    rows : InMemoryRows
+        All rows, or a sample of them.
+    kernel : Kernel
+        Learned with few points.
+    choose : callable
+        From a search to the label transform.
+    sizes : sequence of Size
+    resources : Resources
+    """
     some = rows.take(rows.stratified_sample(_ROWS_OF_THE_TREE, resources.rng))
-    metric = state.kernel.feature_weights()
-    found: list[Proposal] = []
-    judges: Integers | None = None
+    judges: InMemoryRows | None = None
     for size in sizes:
-        regions = grown(some.X, some.codes, metric, size.regions, fewest=2 * size.points)
+        fewest = min(2 * size.points, len(some) // 2)
+        regions = grown(some.X, some.codes, kernel.feature_weights(), size.regions, fewest)
         if regions is None:
-            continue
+            return
         cutting = Cutting(rows, regions, size.points, resources)
         if judges is None:
-            judges = _judges(cutting, resources.rng)
-        found.append(_with_best_kernel(cutting, state, alpha, rows.take(judges), resources))
-        if found[-1].loss < enough:
-            break
-    return found
+            judges = rows.take(_judges(cutting, resources.rng))
+        yield _with_best_kernel(cutting, kernel, choose, judges, resources)
 
 
 def _judges(cutting: Cutting, rng: np.random.RandomState) -> Integers:
@@ -273,20 +315,19 @@ def _judges(cutting: Cutting, rng: np.random.RandomState) -> Integers:
 
 
 def _with_best_kernel(
-    cutting: Cutting, state: State, start: LabelTransform, judges: InMemoryRows, resources: Resources
+    cutting: Cutting, first: Kernel, choose: LabelChoice, judges: InMemoryRows, resources: Resources
 ) -> Proposal:
     """The best of ever shorter kernels, for rows that judge."""
     best: Proposal | None = None
     places = cutting.regions.places(judges.X)
     for stretch in _STRETCHES:
-        kernel = state.kernel.stretched(stretch, state.kernel.variance)
+        kernel = first.stretched(stretch, first.variance)
         search = _search(cutting, kernel, judges, places, resources)
-        transform = search.best_transform(start, _EVALUATIONS)
+        transform = choose(search)
         loss = search.score(transform)
-        tried = Proposal(cutting, kernel, transform, loss, stretch, search)
         if best is not None and loss > (1.0 - _WORTHWHILE) * best.loss:
             break
-        best = tried
+        best = Proposal(cutting, kernel, transform, loss, stretch, search, judges)
     assert best is not None
     return best
 
@@ -295,13 +336,11 @@ def _search(
     cutting: Cutting, kernel: Kernel, judges: InMemoryRows, places: Places, resources: Resources
 ) -> BlendedSearch:
     """A search for the label transform of a proposal, scored on the rows that judge."""
-    from .settings import class_prior
-
     alone = Workers(1)
     weights = np.ones(len(judges)) if judges.weights is None else judges.weights
     n_rows = float(cutting.rows.class_weights.sum())
 
-    def member(part: tuple[int, Integers, Array]) -> tuple[int, LabelSearch]:
+    def member(part: tuple[int, Integers, Array]) -> tuple[int, Member]:
         region, positions, _ = part
         basis, _ = cutting.basis(region, kernel)
         rows = cutting.part(region)
@@ -310,8 +349,11 @@ def _search(
         scoring = ScoringRows(
             basis.vectors(judges.X[positions]), judges.codes[positions], weights[positions], n_rows
         )
+        if len(basis.points) == 0:
+            return region, Counted(statistics, scoring)
         return region, LabelSearch(statistics, kernel.variance, prior, scoring, alone)
 
     found = dict(resources.workers.map(member, places.by_region()))
     scoring = ScoringRows(np.empty((len(judges), 0)), judges.codes, weights, n_rows)
-    return BlendedSearch(found, places, scoring, resources.workers)
+    prior = class_prior("empirical", cutting.rows.class_weights)
+    return BlendedSearch(found, places, prior, scoring, resources.workers)

@@ -22,7 +22,8 @@ from ..core.kernels import Kernel
 from ..core.parallel import Workers, row_slices
 from ..core.regional import RegionalBasis, RegionalStatistics, apart, rows_at_once
 from ..core.regions import Regions
-from ..core.regressions import LabelTransform
+from ..core.probabilities.softmax import class_probabilities
+from ..core.regressions import LabelTransform, Posterior
 from .fitted import LeftOut, Model
 
 # Rows of a region are predicted so many at a time, the last ones padded: the bits of a prediction
@@ -122,11 +123,10 @@ class RegionalModel:
     ) -> Array:
         """A function of the latents (m, C) of raw rows (n, D), piece by piece."""
 
-        def latent(model: Model, block: Array, n: int, positions: Integers) -> tuple[Array, Array]:
-            mean, variance = model.posterior.latent(apart(model.basis).vectors(block))
-            return mean[:n], variance[:n]
+        def latent(model: Model, vectors: Array, positions: Integers) -> Array:
+            return np.concatenate(model.posterior.latent(vectors), axis=1)
 
-        return self._averaged(latent, function, rows, scale, n_jobs)
+        return self._averaged(latent, _of_two(function), rows, scale, n_jobs)
 
     def of_left_out(
         self,
@@ -134,70 +134,99 @@ class RegionalModel:
         rows: AnyArray,
         scale: Callable[[Array], Array],
         n_jobs: int | None,
-        codes: Integers,
-        weights: Array | None,
+        without: Callable[[Posterior, Array, Integers], tuple[Array, Array]],
     ) -> Array:
-        """The same of training rows with given classes and weights, each predicted without it."""
+        """The same of training rows, each predicted without it.
 
-        def latent(model: Model, block: Array, n: int, positions: Integers) -> tuple[Array, Array]:
-            vectors = apart(model.basis).vectors(block)[:n]
-            own = None if weights is None else weights[positions]
-            return model.posterior.latent_without_row(vectors, codes[positions], own)
+        `without` takes a posterior, vectors (m, M) and the positions (m,) of rows among all, and
+        gives their latents.
+        """
 
-        return self._averaged(latent, function, rows, scale, n_jobs)
+        def latent(model: Model, vectors: Array, positions: Integers) -> Array:
+            n = len(positions)
+            return np.concatenate(without(model.posterior, vectors[:n], positions), axis=1)
+
+        return self._averaged(latent, _of_two(function), rows, scale, n_jobs)
+
+    def concentrations(
+        self, rows: AnyArray, scale: Callable[[Array], Array], n_jobs: int | None
+    ) -> Array:
+        """Parameters (n, C) of Dirichlet distributions: the number of labels is a geometric mean.
+
+        Of a region that only counts, a prediction is worth all its labels, and one more.
+        """
+
+        def latent(model: Model, vectors: Array, positions: Integers) -> Array:
+            mean, variance = model.posterior.latent(vectors)
+            if len(model.points):
+                labels = model.concentration.at(vectors, class_probabilities(mean, variance))
+            else:
+                labels = np.full(len(mean), model.statistics.counts.sum() + 1.0)
+            return np.column_stack([mean, variance, np.log(labels)])
+
+        def of_averages(averages: Array) -> Array:
+            mean, variance = np.split(averages[:, :-1], 2, axis=1)
+            return np.exp(averages[:, -1:]) * class_probabilities(mean, variance)
+
+        return self._averaged(latent, of_averages, rows, scale, n_jobs)
 
     def _averaged(
         self,
-        latent: Callable[[Model, Array, int, Integers], tuple[Array, Array]],
-        function: Callable[[Array, Array], Array],
+        at_rows: Callable[[Model, Array, Integers], Array],
+        function: Callable[[Array], Array],
         rows: AnyArray,
         scale: Callable[[Array], Array],
         n_jobs: int | None,
     ) -> Array:
-        """A function of latents that are averages over regions, for many rows at a time."""
-        size = rows_at_once(rows.shape[1])
+        """A function of averages over regions, for many rows at a time.
+
+        `at_rows` takes a model, vectors (m, M), of which the last may be padding, and positions,
+        and gives what is averaged (m, K).
+        """
         found: list[Array] = []
         with Workers(n_jobs) as workers:
-            for place in row_slices(len(rows), size):
-                mean, variance = self._latents(latent, rows[place], place.start, scale, workers)
-                parts = row_slices(len(mean), _SCALED_AT_ONCE)
-                found += workers.map(lambda part: function(mean[part], variance[part]), parts)  # noqa: B023
+            for place in row_slices(len(rows), rows_at_once(rows.shape[1])):
+                averages = self._averages(at_rows, rows[place], place.start, scale, workers)
+                parts = [averages[part] for part in row_slices(len(averages), _SCALED_AT_ONCE)]
+                found += workers.map(function, parts)
         return np.concatenate(found)
 
-    def _latents(
+    def _averages(
         self,
-        latent: Callable[[Model, Array, int, Integers], tuple[Array, Array]],
+        at_rows: Callable[[Model, Array, Integers], Array],
         rows: AnyArray,
         start: int,
         scale: Callable[[Array], Array],
         workers: Workers,
-    ) -> tuple[Array, Array]:
-        """Averaged means and variances (n, C) of raw rows, the first of which is row `start`."""
+    ) -> Array:
+        """Averages over regions (n, K) for raw rows, the first of which is row `start` of all."""
 
         def scaled(place: slice) -> Array:
             return scale(np.asarray(rows[place], dtype=np.float64))
 
         X = np.concatenate(list(workers.map(scaled, row_slices(len(rows), _SCALED_AT_ONCE))))
 
-        def of_part(part: tuple[int, Integers, Array]) -> tuple[Integers, Array, Array]:
+        def of_part(part: tuple[int, Integers, Array]) -> tuple[Integers, Array]:
             region, positions, share = part
             model = self.models[region]
+            basis = apart(model.basis)
             pieces = []
             for place in row_slices(len(positions), _TILE * _MOST_TILES):
                 chosen = positions[place]
                 block = np.zeros((-(-len(chosen) // _TILE) * _TILE, X.shape[1]))
                 np.take(X, chosen, axis=0, out=block[: len(chosen)])
-                pieces.append(latent(model, block, len(chosen), start + chosen))
-            mean, variance = (np.concatenate(p) for p in zip(*pieces, strict=True))
-            return positions, share[:, None] * mean, share[:, None] * variance
+                values = at_rows(model, basis.vectors(block), start + chosen)
+                pieces.append(values[: len(chosen)])
+            return positions, share[:, None] * np.concatenate(pieces)
 
-        mean = np.zeros((len(X), len(self.prior)))
-        variance = np.zeros(mean.shape)
+        averages: Array | None = None
         # Results come in the order of the regions, so that sums are always taken in the same order.
-        for positions, more, spread in workers.map(of_part, self.regions.places(X).by_region()):
-            mean[positions] += more
-            variance[positions] += spread
-        return mean, variance
+        for positions, part in workers.map(of_part, self.regions.places(X).by_region()):
+            if averages is None:
+                averages = np.zeros((len(X), part.shape[1]))
+            averages[positions] += part
+        assert averages is not None
+        return averages
 
     def summary(self) -> dict[str, Any]:
         """What there is to say of the regions, for people."""
@@ -210,6 +239,16 @@ class RegionalModel:
             "rows of a region": (float(sizes.min()), float(np.median(sizes)), float(sizes.max())),
             "overlap": float(sizes.sum() / max(self.counts.sum(), 1e-300)),
         }
+
+
+def _of_two(function: Callable[[Array, Array], Array]) -> Callable[[Array], Array]:
+    """A function of means and variances (m, C) as one of both side by side (m, 2 C)."""
+
+    def of_both(both: Array) -> Array:
+        mean, variance = np.split(both, 2, axis=1)
+        return function(np.ascontiguousarray(mean), np.ascontiguousarray(variance))
+
+    return of_both
 
 
 AnyModel = Model | RegionalModel

@@ -22,17 +22,18 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..core.arrays import Array
+from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
-from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import Basis, LabelTransform, Posterior
+from ..core.probabilities.softmax import class_probabilities, log_probability_of
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
 from . import few_rows
+from .cutting import Cutter
 from .fitted import Model
-from .inducing_points import FEW_POINTS, PointPlacer
+from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
 from .kernel_search import (
     BoundObjective,
     KernelTraining,
@@ -41,7 +42,9 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, rows_that_score
+from .label_search import LabelSearch, log_odds_beliefs, rows_that_score, set_scores
+from .regional import AnyModel
+from .set_scores import SetScores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
@@ -54,10 +57,15 @@ _FIRST_ALPHA = 0.3
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
+# So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
+_MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
 
-def _are_few(rows: InMemoryRows) -> bool:
-    return len(rows) <= _FEW_ROWS and len(rows) * rows.n_classes <= _FEW_PROBABILITIES
+def _are_few(rows: InMemoryRows, pool: InMemoryRows) -> bool:
+    """Whether rows are few, repetitions not counted: a row says no more if it is said again."""
+    n = len(pool)
+    all_there = len(rows) <= POOL_ROWS
+    return all_there and n <= _FEW_ROWS and n * rows.n_classes <= _FEW_PROBABILITIES
 
 
 @dataclass(frozen=True)
@@ -72,10 +80,29 @@ class DirichletState(State):
         return LabelTransform.dirichlet(self.alpha_epsilon)
 
 
+class Expected(NamedTuple):
+    """What a fit knows of a model before it is trained, to compare a record with.
+
+    Attributes
+    ----------
+    kernel : type of Kernel
+    n_classes : int
+    n_features : int
+        Scaled.
+    categories : ndarray of shape (D,) or None
+        How many categories each scaled feature has, 0 for numbers; None: all are numbers.
+    """
+
+    kernel: type[Kernel]
+    n_classes: int
+    n_features: int
+    categories: Integers | None
+
+
 class TrainingRecord(Protocol):
     """What a long fit writes down on its way."""
 
-    def trained(self, rng: np.random.RandomState) -> DirichletState | None:
+    def trained(self, rng: np.random.RandomState, expected: Expected) -> DirichletState | None:
         """What training found before it was stopped; `rng` is set to what it was then."""
 
     def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
@@ -89,18 +116,31 @@ class TrainingRecord(Protocol):
 
 
 class TrainingRows(NamedTuple):
-    """All rows, those of them to learn from, and the class probabilities far from them (C,)."""
+    """All rows, and what is known of them.
+
+    Attributes
+    ----------
+    everything : LabelledRows
+    sample : InMemoryRows
+        Those to learn from.
+    prior : ndarray of shape (C,)
+        The class probabilities far from all rows.
+    class_factors : ndarray of shape (C,) or None
+        Class weights, which are part of the weights of rows.
+    """
 
     everything: LabelledRows
     sample: InMemoryRows
     prior: Array
+    class_factors: Array | None = None
 
 
 class Trained(NamedTuple):
     """The outcome of the schedule."""
 
-    model: Model
+    model: AnyModel
     n_iter: int
+    scores: SetScores
 
 
 class _Watcher:
@@ -138,7 +178,8 @@ class Trainer:
         self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
-        self._rows_are_few = _are_few(rows.sample)
+        self._rows_are_few = _are_few(rows.sample, self.placer.pool)
+        self._search: LabelSearch | None = None
 
     def run(
         self,
@@ -151,28 +192,57 @@ class Trainer:
         The search for the kernel begins at `start`, or where the settings say. Rows that are not
         `settled`, the first of a stream, do not decide for a plainer model.
         """
-        state = None if record is None else record.trained(self.resources.rng)
+        cutter = Cutter(self.rows, self.settings, self.resources, in_pieces=record is not None)
+        state = None
+        if record is not None:
+            state = record.trained(self.resources.rng, self._expected)
         if state is None:
-            state = self._learn(start)
+            state = self._learn_kernel(start)
+            cutter.propose(state, self.placer.pool)
+            if cutter.decided:
+                return self._cut(cutter, state)
+            state = self._with_all_points(state)
             if record is not None:
                 record.keep_trained(state, self.resources.rng)
         model = self._finish(state, _Watcher(self.resources.progress, record))
+        if cutter.is_better_than(model):
+            return self._cut(cutter, state)
         if self._rows_are_few and self.settings.max_iter > 0 and settled:
             model = self._compared(model, state)
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
+        model = replace(model, beliefs=self._beliefs(model))
         warn_of_jitter(state.jitter)
-        return Trained(model, state.n_iter)
+        return Trained(model, state.n_iter, self._scores(model))
 
-    def _learn(self, start: Kernel | None) -> DirichletState:
-        """Kernel and points, from samples of the rows."""
+    def _cut(self, cutter: Cutter, state: DirichletState) -> Trained:
+        """The model of the regions that were proposed."""
+        watcher = _Watcher(self.resources.progress, None)
+        model = cutter.model(state.alpha_epsilon, watcher)
+        self._search = cutter.search
+        warn_of_jitter(model.jitter)
+        return Trained(model, state.n_iter, self._scores(model))
+
+    @property
+    def _expected(self) -> Expected:
+        n_features = self.rows.sample.take(np.arange(1)).X.shape[1]
+        settings = self.settings
+        return Expected(settings.kernel, len(self.rows.prior), n_features, settings.categories)
+
+    def _learn_kernel(self, start: Kernel | None) -> DirichletState:
+        """The kernel with few points, and alpha_epsilon, from samples of the rows."""
         max_iter = self.settings.max_iter
         state = self._start(start)
         if max_iter > 0:
             state = self._searched(state, max_iter)
         if self._alpha_is_open:
             state = self._choose_alpha(state)
+        return state
+
+    def _with_all_points(self, state: DirichletState) -> DirichletState:
+        """All points, and the kernel that suits them."""
+        max_iter = self.settings.max_iter
         if len(state.points) < self.placer.n_points:
             importance = self._importance(state)
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
@@ -185,7 +255,8 @@ class Trainer:
 
     def _objective(self, sample: InMemoryRows, state: DirichletState) -> WithBelief:
         """The collapsed bound, and what is believed of the kernel."""
-        rows = self.rows.everything.bound_rows(sample, self.settings.n_subsample or 0)
+        wanted = self.settings.n_subsample or 0
+        rows = self.rows.everything.bound_rows(sample.each_once(), wanted)
         prior, workers = self.rows.prior, self.resources.workers
         bound = BoundObjective(rows, state.transform, prior, state.jitter, workers)
         return WithBelief(bound, self._typical_kernel(state.transform), len(prior))
@@ -304,6 +375,7 @@ class Trainer:
                 else:
                     search = self._label_search(basis, statistics, leave_out=True)
                 found = search.best_transform(state.transform)
+                self._search = search
                 progress.note(
                     f"separation {found.separation:.3g}, "
                     f"noises {found.noise_in:.3g} {found.noise_out:.3g}"
@@ -326,6 +398,50 @@ class Trainer:
         rows = rows_that_score(pool, basis, len(prior), self.resources, leave_out)
         workers = self.resources.workers
         return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
+
+    def _scores(self, model: AnyModel) -> SetScores:
+        """How likely the labels of left-out rows are, for prediction sets."""
+        if model.left_out is not None:
+            pool = self.placer.pool
+            codes, weights = pool.codes, pool.weights
+            log_p = model.left_out.log_probabilities(pool)
+        else:
+            search = self._search
+            if search is None:
+                assert isinstance(model, Model)
+                search = self._label_search(model.basis, model.statistics, True)
+            codes, weights = search.rows.codes, search.rows.weights
+            log_p = search.log_probabilities(model.transform)
+        own = np.ones(len(codes)) if weights is None else weights
+        if self.rows.class_factors is not None:
+            # A class weight makes rows count for more, but does not make them more frequent.
+            own = own / self.rows.class_factors[codes]
+        # A kernel that was learned from few rows flatters them, unless they were left out of that.
+        few = self._rows_are_few and self.settings.max_iter > 0
+        honest = model.left_out is not None or not few
+        return set_scores(np.exp(log_p), codes, own, len(self.rows.prior), honest)
+
+    def _beliefs(self, model: Model) -> LogOddsBeliefs:
+        """What some rows, or all if they are few, say about log-odds beyond the fitted ones."""
+        pool, posterior = self.placer.pool, model.posterior
+        size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
+        size = min(size, _MOST_JUDGES)
+        rows = pool.take(pool.stratified_sample(size, self.resources.rng))
+
+        def of_rows(place: slice) -> tuple[Array, Array]:
+            codes = rows.codes[place]
+            weights = None if rows.weights is None else rows.weights[place]
+            vectors = model.basis.vectors(rows.X[place])
+            latent = posterior.latent_without_row(vectors, codes, weights)
+            if model.left_out is not None:
+                latent = model.left_out.replaced(rows.X[place], codes, *latent)
+            return vectors, class_probabilities(*latent)
+
+        parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
+        vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
+        vectors /= np.sqrt(model.kernel.variance)
+        seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
+        return log_odds_beliefs(vectors, rows.codes, rows.weights, probabilities, bool(seen))
 
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:

@@ -43,7 +43,8 @@ def standing_on(fitted: Fitted, statistics: AnyStatistics, prior: Any) -> Fitted
     """The same model on other rows; `prior` is the `class_prior` argument."""
     model: Any = fitted.model
     model = model.standing_on(statistics, partial(class_prior, prior))
-    return replace(fitted, model=model)
+    scores = fitted.scores
+    return replace(fitted, model=model, scores=scores and scores.of_earlier_rows())
 
 
 def with_rows(fitted: Fitted, rows: InMemoryRows, prior: Any, n_jobs: int | None) -> Fitted:
@@ -115,8 +116,12 @@ def with_classes(fitted: Fitted, classes: AnyArray, prior: Any, class_weight: An
     first_rows = fitted.first_rows
     if first_rows is not None:
         first_rows = first_rows.recoded(places)
+    scores = fitted.scores
+    if scores is not None:
+        scores = scores.recoded(places, len(classes))
     wider = fitted.model.statistics.among(len(classes), places.tolist())
-    return standing_on(replace(fitted, encoder=encoder, first_rows=first_rows), wider, prior)
+    after = replace(fitted, encoder=encoder, first_rows=first_rows, scores=scores)
+    return standing_on(after, wider, prior)
 
 
 def places_among(classes: AnyArray, known: AnyArray) -> Integers:

@@ -45,7 +45,7 @@ def _compute() -> Result:
     grid = np.linspace(-1.5, 11.5, 261)
     model.fit(x[:, None], y)
     mean, variance = model.latent_mean_and_variance(grid[:, None])
-    lower, upper = model.predict_interval(grid[:, None])
+    lower, upper = model.predict_interval(grid[:, None], kind="latent")
     arrays = {"grid": grid, "mean": mean, "variance": variance, "lower": lower, "upper": upper}
     arrays["probability"] = model.predict_proba(grid[:, None])
     return {key: value.tolist() for key, value in arrays.items()}

@@ -58,6 +58,13 @@ class KernelAt(ABC):
     def values(self, rows: Array) -> Array:
         """Kernel matrix k(rows, points) of shape (n, M)."""
 
+    def factors(self, rows: Array) -> Array:
+        """Factors (n, D, M) of the kernel, one for each column, if it `is_product`.
+
+        The variance is left out.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def no_derivatives(self) -> Array:
         """An array of zeros, for sums of `add_derivatives`."""
@@ -93,6 +100,8 @@ class Kernel(ABC):
     title: ClassVar[str]
     takes_categories: ClassVar[bool] = False
     """Whether columns may hold codes of categories, and marks of missing numbers."""
+    is_product: ClassVar[bool] = False
+    """Whether the kernel is a product over columns, so that `KernelAt.factors` has them."""
     variance: float
     ard: bool
 
@@ -212,8 +221,12 @@ class Kernel(ABC):
     ) -> Self:
         """The kernel that `described` was called on; `ValueError` if there is none like that."""
 
-    def fits(self, n_features: int) -> bool:
-        """Whether rows of so many scaled features are what the kernel was made for."""
+    def fits(self, n_features: int, categories: Integers | None = None) -> bool:
+        """Whether rows of so many scaled features are what the kernel was made for.
+
+        `categories` (D,) says of each how many categories it has, 0 for numbers; None: all are
+        numbers.
+        """
         return True
 
     def same(self, other: "Kernel") -> bool:

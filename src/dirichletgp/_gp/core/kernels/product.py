@@ -27,6 +27,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr
 
 from ..arrays import AnyArray, Array, Integers
+from ..fields import POSITIVE, Numbers, check_arrays, expect, increasing, real_number, truth
 from ..operations import NUMPY, Operations
 from .kernel import Kernel, KernelBelief, KernelGradient, register
 from .product_tables import ProductAt, borders, likeness_of_numbers
@@ -46,6 +47,16 @@ _LARGEST_FIRST_SHARE = 0.6
 # their mean, and of that mean about the typical one.
 _APART, _AWAY, _STRETCH = 0.6, 2.0, 3.0
 _SHARES_APART = 1.0
+# What a file must hold of it; far more levels than `_LEVELS` are none that this module makes.
+_MOST_LEVELS = 1_024
+_FIELDS = {
+    "lengthscale": Numbers("D", POSITIVE),
+    "shares": Numbers("D", (1e-300, 1.0 - 2.0**-53)),
+    "likeness": Numbers("D", (0.0, 1.0)),
+    "holes": Numbers("D", (0.0, 1.0)),
+    "level_counts": Numbers("D", (0.0, _MOST_LEVELS)),
+    "levels": Numbers("L"),
+}
 
 
 def levels_of(column: Array, most: int) -> Array:
@@ -100,6 +111,7 @@ class Product(Kernel):
     name = "product"
     title = "product over features"
     takes_categories = True
+    is_product = True
 
     @classmethod
     def starting(
@@ -353,9 +365,10 @@ class Product(Kernel):
         kernel = self.of_points(points)
         return np.array([1.0 - factor for factor in kernel.at(points).mean_factors()])
 
-    def fits(self, n_features: int) -> bool:
-        """Whether there is a share for each of so many features."""
-        return len(self.shares) == n_features
+    def fits(self, n_features: int, categories: Integers | None = None) -> bool:
+        """Whether there is a share for each of so many features, and levels for each number."""
+        numbers = np.ones(n_features, dtype=bool) if categories is None else categories == 0
+        return len(self.shares) == n_features and np.array_equal(self._numbers, numbers)
 
     def described(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Variance as JSON, parameters and levels as arrays."""
@@ -374,27 +387,19 @@ class Product(Kernel):
         cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray], ard: bool
     ) -> Self:
         """The kernel of a file."""
-        names = ("lengthscale", "shares", "likeness", "holes", "level_counts")
-        parts = [arrays[name] for name in names]
-        levels = arrays["levels"]
-        variance = content["variance"]
-        lengthscale, shares, likeness, holes, counts = parts
-        valid = all(part.shape == shares.shape and part.ndim == 1 for part in parts)
-        valid = valid and all(part.dtype == np.float64 for part in [*parts, levels])
-        valid = valid and all(bool(np.all(np.isfinite(part))) for part in [*parts, levels])
-        valid = valid and bool(np.all(lengthscale > 0)) and counts.sum() == len(levels)
-        valid = valid and bool(np.all((shares > 0) & (shares < 1) & (counts >= 0)))
-        if not valid or type(variance) not in (int, float) or not 0 < variance < np.inf:
-            raise ValueError("unexpected parameters of the kernel")
-        pieces = np.split(levels, np.cumsum(counts.astype(np.intp))[:-1])
+        sizes = check_arrays(_FIELDS, arrays)
+        levels, counts = arrays["levels"], arrays["level_counts"].astype(np.intp)
+        expect(bool(np.all(counts == arrays["level_counts"])), "levels")
+        expect(int(counts.sum()) == sizes["L"], "levels")
+        increasing(levels, np.cumsum(counts), "levels")
         return cls(
-            levels=tuple(pieces),
-            shares=shares,
-            lengthscale=lengthscale,
-            likeness=likeness,
-            variance=float(variance),
-            ard=bool(content["ard"]),
-            holes=holes > 0,
+            levels=tuple(np.split(levels, np.cumsum(counts)[:-1])),
+            shares=arrays["shares"],
+            lengthscale=arrays["lengthscale"],
+            likeness=arrays["likeness"],
+            variance=real_number(content["variance"], "variance of the kernel", POSITIVE),
+            ard=truth(content["ard"], "parameters of the kernel"),
+            holes=arrays["holes"] > 0,
         )
 
 

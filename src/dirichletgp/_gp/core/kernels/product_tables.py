@@ -198,6 +198,18 @@ class ProductAt(KernelAt):
             else:
                 yield float(kernel.shares[j]), column.kappa()
 
+    @cached_property
+    def _factor_tables(self) -> list[Array]:
+        """1 - w + w kappa of the levels of every column, (B, M)."""
+        return [1.0 + w * (kappa - 1.0) for w, kappa in self._factors()]
+
+    def factors(self, rows: Array) -> Array:
+        """1 - w + w kappa of each column, (n, D, M)."""
+        factors = np.empty((len(rows), len(self.columns), len(self.points)))
+        for j, (column, table) in enumerate(zip(self.columns, self._factor_tables, strict=True)):
+            factors[:, j] = table[column.codes(rows[:, j])]
+        return factors
+
     def mean_factors(self) -> Iterator[float]:
         """The mean factor of each column among the points, which are all levels."""
         for column, values, (w, kappa) in zip(

@@ -14,6 +14,7 @@ class RBF(Stationary):
     name = "rbf"
     title = "squared exponential"
     exponent = -0.5
+    is_product = True
 
     def profile(self, r2: Any, on: Operations) -> Any:
         """exp(-r2 / 2)."""

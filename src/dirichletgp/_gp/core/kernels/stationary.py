@@ -11,12 +11,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import AnyArray, Array, Integers
+from ..fields import POSITIVE, Numbers, check_arrays, real_number, truth
 from ..operations import NUMPY, Operations
 from .kernel import Kernel, KernelAt, KernelBelief, KernelGradient
 
 # What is believed of logarithms before rows are seen, as standard deviations: of lengthscales about
 # their mean, of that mean about the typical one, and of the variance. Found on small tables.
 _APART, _AWAY, _STRETCH = 0.6, 2.0, 3.0
+# What a file must hold of it.
+_FIELDS = {"lengthscale": Numbers("D", POSITIVE)}
+# In lengthscales from the centre of the points: beyond that one row is as far away as another, and
+# squares are still finite.
+_FARTHEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -132,9 +138,7 @@ class Stationary(Kernel):
 
     def _by_one_product(self, rows: Array, points: Array, exponent: float) -> Array:
         """exp(log variance + exponent * r2), the exponents as one product of augmented rows."""
-        centre = points.mean(axis=0)
-        x = (rows - centre) / self.lengthscale
-        z = (points - centre) / self.lengthscale
+        x, z = self._scaled(rows, points, NUMPY)
         log_variance = np.log(self.variance)
         of_rows = exponent * np.einsum("nd,nd->n", x, x)
         of_points = log_variance + exponent * np.einsum("md,md->m", z, z)
@@ -158,7 +162,12 @@ class Stationary(Kernel):
         """
         centre = on.sum(points, axis=0) / len(points)
         lengthscale = on.array(self.lengthscale)
-        return (rows - centre) / lengthscale, (points - centre) / lengthscale
+        if on is not NUMPY:
+            return (rows - centre) / lengthscale, (points - centre) / lengthscale
+        with np.errstate(over="ignore"):
+            x = (rows - centre) / lengthscale
+            z = (points - centre) / lengthscale
+        return np.clip(x, -_FARTHEST, _FARTHEST, out=x), np.clip(z, -_FARTHEST, _FARTHEST, out=z)
 
     @property
     def parameters(self) -> Array:
@@ -230,9 +239,9 @@ class Stationary(Kernel):
             found[j] = max(0.0, 1.0 - alone.values(column, column).mean())
         return found
 
-    def fits(self, n_features: int) -> bool:
-        """Whether there is a lengthscale for each of so many features."""
-        return len(self.lengthscale) == n_features
+    def fits(self, n_features: int, categories: Integers | None = None) -> bool:
+        """Whether there is a lengthscale for each of so many features, all of them numbers."""
+        return len(self.lengthscale) == n_features and categories is None
 
     def described(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Family and variance as JSON, lengthscales as an array."""
@@ -244,14 +253,11 @@ class Stationary(Kernel):
         cls, content: Mapping[str, Any], arrays: Mapping[str, AnyArray], ard: bool
     ) -> Self:
         """The kernel of a file."""
-        lengthscale = arrays["lengthscale"]
-        variance = content["variance"]
-        valid = lengthscale.ndim == 1 and lengthscale.dtype == np.float64
-        valid = valid and bool(np.all(np.isfinite(lengthscale) & (lengthscale > 0)))
-        if not valid or type(variance) not in (int, float) or not 0 < variance < np.inf:
-            raise ValueError("unexpected parameters of the kernel")
+        check_arrays(_FIELDS, arrays)
+        variance = real_number(content["variance"], "variance of the kernel", POSITIVE)
         # Files of earlier versions leave it to the estimator.
-        return cls(lengthscale, float(variance), bool(content.get("ard", ard)))
+        ard = truth(content.get("ard", ard), "parameters of the kernel")
+        return cls(arrays["lengthscale"], variance, ard)
 
 
 class StationaryAt(KernelAt):
@@ -265,6 +271,16 @@ class StationaryAt(KernelAt):
         """Kernel matrix (n, M)."""
         values: Array = self._kernel.values(rows, self._points)
         return values
+
+    def factors(self, rows: Array) -> Array:
+        """exp(exponent * r2) of each column by itself."""
+        exponent = self._kernel.exponent
+        assert exponent is not None
+        length = self._kernel.lengthscale[:, None]
+        factors = rows[:, :, None] / length - self._points.T / length
+        np.square(factors, out=factors)
+        factors *= exponent
+        return np.exp(factors, out=factors)
 
     def no_derivatives(self) -> Array:
         """Room for parameters, log variance and points in one vector."""

@@ -27,6 +27,7 @@ from .table import STEP, log_intensity
 
 NUMBERS_IN_CACHE = 2**16  # numbers in the largest temporary array: a block of rows stays in cache
 _LARGEST_SIGMA = 500.0  # beyond this a softmax is an argmax, to 2e-6
+_FARTHEST_BEHIND = 3e4  # probabilities end at 1e-308; their logarithms end here
 _MOST_LEVELS = 2**15
 
 
@@ -138,7 +139,7 @@ def standard_form(mean: Array, variance: Array) -> tuple[Array, Array]:
         shrink = _LARGEST_SIGMA / np.maximum(sigma.max(axis=1, keepdims=True), _LARGEST_SIGMA)
         shrink = np.where(sigma * shrink > 1, shrink, 1.0)
         mean, variance = mean * shrink, variance * shrink**2
-    return mean, variance
+    return np.maximum(mean, -_FARTHEST_BEHIND), variance
 
 
 def two_class_logs(mean: Array, variance: Array, coarse: bool = False) -> Array:

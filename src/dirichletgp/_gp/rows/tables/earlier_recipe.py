@@ -5,15 +5,17 @@ values as medians with a mark. Such files are read and used as they were meant; 
 `Columns` instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...core.arrays import Array
+from ...core.fields import FINITE, expect, real_number, text, texts, truth
 from ..kinds import PARTS, Notify
-from ..texts import as_days, as_number
+from ..texts import as_days, as_number, is_date_pattern
 from .errors import TableError
 from .values import days_of, numbers_of, texts_of, unread
 
@@ -199,12 +201,38 @@ class Recipe:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Recipe":
-        """The recipe that a model file describes."""
+        """The recipe that a model file describes; `ValueError` if it cannot be one."""
         columns = []
         for described in content["columns"]:
-            fields = {name: value for name, value in described.items() if name != "kind"}
-            columns.append(_KINDS[described["kind"]](**fields))
-        return cls(str(content["target"]), columns)
+            kind = _KINDS[described["kind"]]
+            given = {name: value for name, value in described.items() if name != "kind"}
+            columns.append(kind(**{name: _FIELDS[name](value) for name, value in given.items()}))
+        return cls(text(content["target"], "target"), columns)
+
+
+def _pattern(value: Any) -> str:
+    expect(isinstance(value, str) and is_date_pattern(value), "pattern of dates")
+    return str(value)
+
+
+def _parts(value: Any) -> list[str]:
+    parts = texts(value, "parts of a date")
+    expect(set(parts) <= set(PARTS), "parts of a date")
+    return parts
+
+
+# What a recipe must say of a column.
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "name": partial(text, what="name of a column"),
+    "reason": partial(text, what="column"),
+    "features": partial(texts, what="features of a column"),
+    "median": partial(real_number, what="median of a column", within=FINITE),
+    "missing": partial(truth, what="column"),
+    "other": partial(truth, what="column"),
+    "categories": partial(texts, what="categories"),
+    "pattern": _pattern,
+    "parts": _parts,
+}
 
 
 def _tell_of(what: str, name: str, strange: list[str], notify: Notify) -> None:

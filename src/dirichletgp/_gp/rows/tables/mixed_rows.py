@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ..door import SampleSize
 
 
-def mixed_table_rows(reader: TableReader, categorical: Any) -> "TableSource":
+def mixed_table_rows(reader: TableReader, categorical: Any, watched: bool = False) -> "TableSource":
     """Rows of a table with columns of any kind; of CSV also if they seem to be numbers."""
-    source = TableSource(reader, categorical)
+    source = TableSource(reader, categorical, watched)
     seems_plain = reader.are_numbers and not np.size(categorical_of(reader, categorical))
     return source if seems_plain else source.with_kinds()
 
@@ -104,10 +104,13 @@ class TableSource:
     ----------
     reader : TableReader or MixedReader
         The latter as soon as there is more than numbers.
+    watched : bool
+        Whether the summary has a fingerprint of all rows.
     """
 
-    def __init__(self, reader: TableReader, categorical: Any):
+    def __init__(self, reader: TableReader, categorical: Any, watched: bool = False):
         self.reader: TableReader | MixedReader = reader
+        self.watched = watched
         self._plain = reader
         self._categorical = categorical
 
@@ -124,12 +127,12 @@ class TableSource:
     def summary(self, size: "SampleSize", seed: int) -> Summary:
         """One pass over the rows; another one if what began as numbers goes on as texts."""
         try:
-            found = ChunkedSource(self.reader).summary(size, seed)
+            found = ChunkedSource(self.reader, self.watched).summary(size, seed)
         except NotNumbersError:
             reader = MixedReader(self._plain, self._categorical)
             reader.read_as_texts()
             self.reader = reader
-            found = ChunkedSource(reader).summary(size, seed)
+            found = ChunkedSource(reader, self.watched).summary(size, seed)
         for sentence in getattr(self.reader, "notes", {}).values():
             warn_caller(f"X: {sentence}; they count as missing.", UserWarning)
         return found

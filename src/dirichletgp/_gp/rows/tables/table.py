@@ -57,10 +57,10 @@ def table_rows(given: "Given") -> "RowSource":
     asked = given.categorical
     by_type = asked is None or (isinstance(asked, str) and asked == "from_dtype")
     if by_type and reader.are_numbers and not table.is_csv:
-        return ChunkedSource(reader)
+        return ChunkedSource(reader, given.in_pieces)
     from .mixed_rows import mixed_table_rows
 
-    return mixed_table_rows(reader, asked)
+    return mixed_table_rows(reader, asked, given.in_pieces)
 
 
 def table_of(where: Any) -> "Table":
@@ -299,8 +299,8 @@ class TableReader:
     Parameters
     ----------
     table : Table
-    label : str
-        Name of the label column.
+    label : str or list of str
+        Name of the label column, or of the columns of votes for classes of these names.
     weight : str or None
         Name of the column of sample weights.
     columns : list of str or None
@@ -309,7 +309,8 @@ class TableReader:
     Attributes
     ----------
     table : Table
-    label : str
+    labels : list of str
+        The label column, or those of votes.
     weight : str or None
     columns : Columns
         Numbers all of them.
@@ -318,25 +319,28 @@ class TableReader:
     """
 
     def __init__(self, table: Table, label: Any, weight: Any = None, columns: Any = None):
+        several = list(label) if isinstance(label, list | tuple) else [label]
+        self.labels = [_column("y", each, table.columns, "the label column") for each in several]
         self.table = table
-        self.label = _column("y", label, table.columns, "the label column")
+        if len(self.labels) > 1:
+            self.table = table.as_numbers(self.labels, "")
         self.weight = None
         if weight is not None:
             self.weight = _column("sample_weight", weight, table.columns, "the column of weights")
         self.names = self._features(columns, table.schema)
         self.columns = Columns(len(self.names), self.names)
         self.are_numbers = all(_is_number(table.schema.field(name).type) for name in self.names)
-        self._as_numbers = table.as_numbers(self.names, self.label)
+        self._as_numbers = self.table.as_numbers(self.names, self.labels[0])
 
     def _features(self, columns: Any, schema: Any) -> list[str]:
-        others = {self.label, self.weight}
+        others = {*self.labels, self.weight}
         all_names = list(schema.names)
         if columns is None:
             columns = [name for name in all_names if name not in others]
         names = [_column("columns", name, all_names, "a column") for name in columns]
         if others & set(names):
             raise ValueError(
-                f"columns={names} holds the labels {self.label!r} or the weights; "
+                f"columns={names} holds the labels {self.labels} or the weights; "
                 "name features only."
             )
         if not names:
@@ -351,17 +355,28 @@ class TableReader:
 
     def chunks_of(self, table: Table, matrix: Callable[[Any], AnyArray]) -> Iterator[Chunk]:
         """All rows of the table in one of its forms; `matrix` makes rows (m, D) of a batch."""
-        wanted = [*self.names, self.label]
+        wanted = [*self.names, *self.labels]
         if self.weight is not None:
             wanted.append(self.weight)
         try:
             for batch in table.batches(wanted):
-                labels = self._labels(batch.column(self.label))
-                yield Chunk(matrix(batch.select(self.names)), labels, self._weights(batch))
+                yield self._chunk(matrix(batch.select(self.names)), batch)
         except NotNumbersError:
             raise
         except TableError as error:
             raise ValueError(f"X: {error}") from error
+
+    def _chunk(self, X: AnyArray, batch: Any) -> Chunk:
+        """Rows (m, D) with their labels, or as often as they have votes for classes."""
+        weights = self._weights(batch)
+        if len(self.labels) == 1:
+            return Chunk(X, self._labels(batch.column(self.labels[0])), weights)
+        from ..soft_labels import voted_rows, votes_of
+
+        columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in self.labels]
+        votes = votes_of(np.column_stack(columns), self.labels, part=True)
+        rows, labels, own = voted_rows(X, votes, weights)
+        return Chunk(np.asarray(rows), labels, own)
 
     def _matrix(self, batch: Any) -> AnyArray:
         columns = [batch.column(j) for j in range(len(self.names))]
@@ -386,10 +401,10 @@ class TableReader:
 
     def _labels(self, column: Any) -> AnyArray:
         if _unlabelled(column):
-            found = [_unlabelled(b.column(0)) for b in self.table.batches([self.label])]
+            found = [_unlabelled(b.column(0)) for b in self.table.batches(self.labels)]
             raise ValueError(
-                f"y={self.label!r}: {sum(found):,} rows have no label; drop them from the table "
-                "first."
+                f"y={self.labels[0]!r}: {sum(found):,} rows have no label; drop them from the "
+                "table first."
             )
         return _labels(column)
 

@@ -1,0 +1,1 @@
+"""From probabilities to decisions: sets, costs, thresholds, labels to check, explanations."""

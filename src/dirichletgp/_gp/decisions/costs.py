@@ -1,0 +1,69 @@
+"""Decisions: what is cheapest to say, given probabilities and what mistakes cost."""
+
+from __future__ import annotations  # help() shows ArrayLike, not what it stands for
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..core.arrays import AnyArray, Array, Booleans
+
+
+class Decision(NamedTuple):
+    """What `decide` says of rows.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The label with the least expected cost, also where it is better to decline.
+    cost : ndarray of shape (n,)
+        The expected cost of the decision: that of the label, or of declining.
+    declined : ndarray of shape (n,), bool
+        Where declining is cheaper than any label.
+    """
+
+    labels: AnyArray
+    cost: Array
+    declined: Booleans
+
+
+def cheapest(
+    probabilities: Array, classes: AnyArray, costs: ArrayLike, decline: float | None
+) -> Decision:
+    """The decisions with the least expected costs, for class probabilities (n, C)."""
+    table = checked_costs(costs, len(classes))
+    expected = probabilities @ table
+    best = expected.argmin(axis=1)
+    cost = expected[np.arange(len(best)), best]
+    declined = np.zeros(len(best), dtype=bool)
+    if decline is not None:
+        price = _checked_decline(decline)
+        declined = cost > price
+        cost = np.where(declined, price, cost)
+    return Decision(np.asarray(classes[best]), cost, declined)
+
+
+def checked_costs(costs: Any, n_classes: int) -> Array:
+    """Costs (C, C) of deciding for the class of a column where that of a row is right."""
+    try:
+        table = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    if table.shape != (n_classes, n_classes) or not np.all(np.isfinite(table)):
+        raise ValueError(
+            f"costs has shape {np.shape(costs)}; pass finite numbers of shape ({n_classes}, "
+            f"{n_classes}): costs[i][j] is what it costs to decide for classes_[j] where "
+            "classes_[i] is right."
+        )
+    return table
+
+
+def _checked_decline(decline: Any) -> float:
+    number = isinstance(decline, Real) and not isinstance(decline, bool)
+    if not number or not np.isfinite(float(decline)):
+        raise ValueError(
+            f"decline={decline!r} is not valid; pass what it costs to decline, or None."
+        )
+    return float(decline)

@@ -1,0 +1,46 @@
+"""`dirichletgp threshold`: from which probability on a label has a precision or a recall."""
+
+from typing import Annotated
+
+import typer
+
+from .._gp.rows.tables.reading import read_table
+from .console import print_json, say, with_one_line_errors
+from .labelled_table import labelled
+from .new_values import NewValues
+from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
+from .table_model import TableModel
+
+
+@with_one_line_errors
+def threshold(
+    model: ModelPath,
+    table: Annotated[str, typer.Argument(help="Table of rows that the model was fitted to.")],
+    label: Annotated[
+        str | None, typer.Option(help="The label; by default the second of two.")
+    ] = None,
+    precision: Annotated[float | None, typer.Option(help="The precision that is wanted.")] = None,
+    recall: Annotated[float | None, typer.Option(help="The recall that is wanted.")] = None,
+    accept_new: AcceptNew = False,
+    drop_unlabelled: DropUnlabelled = False,
+    format: Format = None,
+    encoding: Encoding = "utf-8",
+    as_json: Json = False,
+) -> None:
+    """Find the threshold on a label's probability that reaches a precision or a recall.
+
+    The rows that the model was fitted to choose it, each predicted without itself.
+    """
+    fitted = TableModel.load(model)
+    rows = labelled(read_table(table, format, encoding), fitted.target, table, drop_unlabelled)
+    X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
+    found = fitted.classifier.threshold(X, y, precision=precision, recall=recall, label=label)
+    if as_json:
+        print_json({"model": model, "table": table, "rows": len(y)} | found._asdict())
+        return
+    low, high = found.value_interval
+    print(f"threshold {found.value:.4f} (95 % interval {low:.4f} to {high:.4f})")
+    for name in ("precision", "recall"):
+        low, high = getattr(found, f"{name}_interval")
+        print(f"{name} {getattr(found, name):.3f} ({low:.3f} to {high:.3f})")
+    say(f"from {len(y):,} rows, each predicted without itself")

@@ -1,0 +1,68 @@
+"""What a fit remembers of its rows, in files: scores of left-out rows, and columns as they spread.
+
+Files of earlier versions have neither.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._gp.core.arrays import Array
+from .._gp.core.fields import (
+    COUNTS,
+    MODERATE,
+    NOT_NEGATIVE,
+    Numbers,
+    check_arrays,
+    expect,
+    truth,
+)
+from .._gp.core.kernels.product import MISSING
+from .._gp.training.fitted import Fitted
+from .._gp.training.set_scores import SetScores
+from .values import Arrays
+
+_HOLD = "scores_hold"
+_SCORES = ("probability", "code", "mass", "effective")
+_BACKGROUND = "background"
+_SCORE_FIELDS = {
+    "scores/probability": Numbers("K", (0.0, 1.0)),
+    "scores/code": Numbers("K", COUNTS, "int64"),
+    "scores/mass": Numbers("K", NOT_NEGATIVE),
+    "scores/effective": Numbers("E", NOT_NEGATIVE),
+}
+_BACKGROUND_FIELDS = {_BACKGROUND: Numbers("B D", (MISSING, MODERATE[1]))}
+
+
+def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
+    """As JSON and arrays."""
+    content: dict[str, Any] = {}
+    arrays: Arrays = {}
+    scores = fitted.scores
+    if scores is not None:
+        content[_HOLD] = scores.holds
+        arrays |= {f"scores/{name}": getattr(scores, name) for name in _SCORES}
+    if fitted.background is not None:
+        arrays[_BACKGROUND] = fitted.background
+    return content, arrays
+
+
+def scores_restored(content: Mapping[str, Any], arrays: Arrays, n_classes: int) -> SetScores | None:
+    """The scores of a file, if it has some."""
+    if _HOLD not in content:
+        return None
+    holds = truth(content[_HOLD], "scores")
+    check_arrays(_SCORE_FIELDS, arrays, {"E": n_classes + 1})
+    probability, code, mass, effective = (arrays[name] for name in _SCORE_FIELDS)
+    expect(bool(np.all(code < n_classes)), "scores")
+    return SetScores(probability, code.astype(np.intp), mass, effective, holds)
+
+
+def background_restored(arrays: Arrays, n_scaled: int) -> Array | None:
+    """The background (B, D) of a file, if it has one."""
+    if _BACKGROUND not in arrays:
+        return None
+    sizes = check_arrays(_BACKGROUND_FIELDS, arrays, {"D": n_scaled})
+    expect(sizes["B"] > 0, _BACKGROUND)
+    return arrays[_BACKGROUND]

@@ -107,6 +107,10 @@ class DirichletGPClassifier(DecidingClassifier):
     n_subsample : int or None, default=None
         Rows that the kernel's parameters are learned from. None: as many as keep an evaluation of
         the bound fast, but at least 4,000. The model itself always uses all rows.
+    tolerance : float, default=1e-4
+        How far any probability of `predict_proba` may be off, guaranteed. Variances that cannot
+        move a probability by more are not computed, which makes predictions of many classes several
+        times faster. 0: everything exactly. Two classes, and all other methods, are exact anyway.
     n_jobs : int or None, default=None
         Threads. None: as many as BLAS would use; -1: all cores.
     random_state : int, RandomState instance or None, default=None
@@ -178,6 +182,7 @@ class DirichletGPClassifier(DecidingClassifier):
         scaler: Any = "quantile",
         max_iter: int = 80,
         n_subsample: int | None = None,
+        tolerance: float = 1e-4,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -199,6 +204,7 @@ class DirichletGPClassifier(DecidingClassifier):
         self.scaler = scaler
         self.max_iter = max_iter
         self.n_subsample = n_subsample
+        self.tolerance = tolerance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -29,11 +29,11 @@ from .core.regressions import LabelTransform
 from .rows.arrays import checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
-from .rows.scaling import of_scaled_blocks, scaling_function
+from .rows.scaling import of_pieces, of_scaled_blocks
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
 from .training.regional import RegionalModel
-from .training.settings import choice, count, fraction
+from .training.settings import choice, count, fraction, tolerance_of
 
 _KINDS = ("dirichlet", "latent")
 
@@ -46,6 +46,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     n_jobs: int | None
+    tolerance: float
     _result: Fitted | Waiting | None = None
 
     @property
@@ -171,6 +172,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.
 
+        Within `tolerance` of the exact ones.
+
         Parameters
         ----------
         X : array-like of shape (n, n_features)
@@ -184,10 +187,34 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
-        return self._of_latent(X, class_probabilities)
+        tolerance = tolerance_of(self)
+        fitted = self._fitted
+        model = fitted.model
+        if tolerance == 0 or is_tensor(X) or isinstance(model, RegionalModel):
+            return self._of_latent(X, class_probabilities)
+        predictor = model.predictor(self.n_jobs)
+        values = model.at_points.values
+        return of_pieces(
+            lambda rows: predictor.probabilities(values(rows), tolerance),
+            self._matrix(X),
+            fitted.encoder.scale_new,
+            len(model.points),
+            self.n_jobs,
+        )
 
     def predict_log_proba(self, X: ArrayLike) -> Array:
-        """Logarithms of `predict_proba`, (n, n_classes), right however small the probability."""
+        """Logarithms of the class probabilities, right however small the probability.
+
+        Computed exactly, whatever `tolerance` is: a small absolute error would be a large one here.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
         if is_dask(X):
             return self._lazily(self.predict_log_proba, X, (len(self._fitted.classes),))
         return self._of_latent(X, log_class_probabilities)
@@ -243,7 +270,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         model = self._fitted.model
         rows = self._matrix(X)
         if isinstance(model, RegionalModel):
-            scale = scaling_function(self._fitted.encoder.scaler)
+            scale = self._fitted.encoder.scale_new
             return model.concentrations(rows, scale, self.n_jobs)
         posterior = model.prepared(self.n_jobs)
         basis, concentration = model.basis, model.concentration
@@ -447,6 +474,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         state = self._result
         assert state is not None
         columns = state.features.columns
+        rows: AnyArray
         if isinstance(X, Matrix):
             return np.asarray(X)
         if not columns.is_plain:
@@ -454,7 +482,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             if not len(matrix):
                 raise ValueError("Found array with 0 sample(s), a minimum of 1 is required.")
             return matrix
-        rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
+        if type(X) is np.ndarray and _is_plainly_right(X, columns):
+            rows = X
+        else:
+            rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
         whole = missing_in(rows, columns.names_in) is None
         return rows if raw or whole else self._fitted.filled(rows)
 
@@ -470,7 +501,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         model = self._fitted.model
         rows = self._matrix(X)
         if isinstance(model, RegionalModel):
-            scale = scaling_function(self._fitted.encoder.scaler)
+            scale = self._fitted.encoder.scale_new
             return model.of_latent(function, rows, scale, self.n_jobs)
         posterior = model.solved
         if posterior is None:
@@ -520,3 +551,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         from .rows.on_dask import lazily
 
         return lazily(predict, X, shape, dtype)
+
+
+def _is_plainly_right(X: AnyArray, columns: Columns) -> bool:
+    """Whether there is nothing in an array that scikit-learn's checks would change or refuse."""
+    right_shape = X.ndim == 2 and X.shape[1] == columns.n_in and len(X) > 0
+    return right_shape and X.dtype in FLOATS and columns.names_in is None

@@ -65,7 +65,8 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
             "steps before it have prepared."
         )
     fitted = classifier._fitted
-    n_classes, n_points = len(fitted.classes), len(fitted.model.points)
+    model = fitted.undivided("for which there is no graph")
+    n_classes, n_points = len(fitted.classes), len(model.points)
     size = 8 * (n_classes + 1) * n_points**2
     if size > _MOST_BYTES:
         raise ValueError(

@@ -13,7 +13,8 @@ from .graph_arrays import GraphArray, GraphOperations
 def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
     """Latent means and variances, each (n, C), of raw rows (n, D)."""
     on: Any = GraphOperations(graph)
-    basis, posterior = fitted.model.basis, fitted.model.posterior
+    model = fitted.undivided("for which there is no graph")
+    basis, posterior = model.basis, model.posterior
     scaled = scaled_on(fitted.encoder.scaler, GraphArray(graph, rows), on)
     if scaled is None:
         raise TypeError(

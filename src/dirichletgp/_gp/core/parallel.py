@@ -33,6 +33,10 @@ Mapper = Callable[..., Any]
 
 # A multiple of the heights of all common micro-kernels of BLAS (4, 6, 8, 12, 16, 24, 48 rows).
 _BLAS_TILE = 96
+ROWS_OF_ONE_PIECE = 24
+"""So few rows are one piece, a tile of its own: a single row costs no more than it must."""
+# Rows of a prediction that a thread takes at once: so many numbers, so many pieces in all.
+_NUMBERS_OF_A_PIECE, _PIECES_PER_THREAD = 2**21, 2
 # Rows of a matrix that a thread takes at once.
 _SLICE = 128
 
@@ -66,7 +70,7 @@ class _OneBlasThread:
                 self._limit.restore_original_limits()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
 
 
 def effective_threads(n_jobs: int | None) -> int:
@@ -106,7 +110,7 @@ class Workers:
         self._stopped = Event()
 
     def __enter__(self) -> "Workers":
-        _one_blas_thread.__enter__()
+        one_blas_thread.__enter__()
         self._stopped.clear()
         if self.n_threads > 1:
             self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="dirichletgp")
@@ -124,7 +128,7 @@ class Workers:
                 self._pool.shutdown(wait=True, cancel_futures=True)
                 self._pool = None
         finally:  # whoever presses ctrl-c twice has BLAS back too
-            _one_blas_thread.__exit__()
+            one_blas_thread.__exit__()
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Results in the order of `items`, so few under way that waiting ones cost no memory."""
@@ -168,6 +172,32 @@ def prediction_block_size(n_points: int) -> int:
     the rows around it.
     """
     return max(1, block_size(n_points) // _BLAS_TILE) * _BLAS_TILE
+
+
+def prediction_places(n: int, n_points: int, n_threads: int) -> list[slice]:
+    """Cut n rows for predictions: large pieces, a few for each thread, all but one full.
+
+    The size of a piece, and of the padded last one, is a multiple of BLAS's tiles: then the bits
+    of a row's prediction do not depend on the rows around it.
+    """
+    if n <= ROWS_OF_ONE_PIECE:
+        return [slice(0, n)]
+    most = max(1, _NUMBERS_OF_A_PIECE // (max(n_points, 1) * _BLAS_TILE))
+    wanted = -(-n // (_PIECES_PER_THREAD * n_threads * _BLAS_TILE))
+    return row_slices(n, _BLAS_TILE * min(most, wanted))
+
+
+def padded_length(n: int) -> int:
+    """Rows that a piece of n rows is filled up to."""
+    tile = ROWS_OF_ONE_PIECE if n <= ROWS_OF_ONE_PIECE else _BLAS_TILE
+    return -(-n // tile) * tile
+
+
+def padded_rows(matrix: Array, rows: Integers) -> Array:
+    """Some rows of a matrix, filled up with zeros to a multiple of BLAS's smaller tile."""
+    out = np.zeros((-(-len(rows) // ROWS_OF_ONE_PIECE) * ROWS_OF_ONE_PIECE, matrix.shape[1]))
+    np.take(matrix, rows, axis=0, out=out[: len(rows)])
+    return out
 
 
 def grouped(key: Integers, width: Integers, most: int) -> Iterator[Integers]:
@@ -215,6 +245,7 @@ def _call(routine: tuple[Callable[..., None], type], *arguments: str | int | flo
 
 
 _dsyrk = _routine(cython_blas, "dsyrk")
+_dtrmm = _routine(cython_blas, "dtrmm")
 _dtrsm = _routine(cython_blas, "dtrsm")
 _dpotrf = _routine(cython_lapack, "dpotrf")
 _dpotri = _routine(cython_lapack, "dpotri")
@@ -266,6 +297,15 @@ def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
 def solve_rows(lower: Array, rows: Array) -> Array:
     """``rows @ inv(lower).T``, in place: whitens rows when `lower` factors their covariance."""
     return _solve(lower, rows, "L", "T")
+
+
+def multiply_rows(lower: Array, rows: Array) -> Array:
+    """``rows @ lower.T``, in place, for a triangle: half the work of a full product."""
+    _check(lower, rows)
+    n, m = rows.shape
+    if n:
+        _call(_dtrmm, "L", "U", "T", "N", m, n, 1.0, lower, m, rows, m)
+    return rows
 
 
 def solve_rows_transposed(lower: Array, rows: Array) -> Array:

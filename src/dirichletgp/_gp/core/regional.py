@@ -153,7 +153,7 @@ def rows_at_once(n_features: int) -> int:
     return int(np.clip(_NUMBERS_AT_ONCE // n_features, _FEWEST_AT_ONCE, _MOST_AT_ONCE))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Taken:
     """Scaled rows of one region, class after class."""
 

@@ -238,7 +238,11 @@ class Posterior:
     def latent(self, vectors: Array) -> tuple[Array, Array]:
         """Mean and variance (n, C) of the latent functions at rows with whitened vectors (n, M)."""
         variance = self.unexplained(vectors)[:, None] + self.explained(vectors)
-        return vectors @ self.coefficients.T + self.offsets, variance
+        return self.mean(vectors), variance
+
+    def mean(self, vectors: Array) -> Array:
+        """Mean (n, C) of the latent functions at rows with whitened vectors (n, M)."""
+        return vectors @ self.coefficients.T + self.offsets
 
     def latent_without_row(
         self, vectors: Array, codes: Integers, weights: Array | None
@@ -284,10 +288,14 @@ class Posterior:
     def explained(self, vectors: Array) -> Array:
         """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""
         quadratic = np.empty((len(vectors), len(self.factors)))
-        for c, factor in enumerate(self.factors):
-            half = solve_rows(factor, vectors.copy())
-            quadratic[:, c] = np.einsum("nm,nm->n", half, half)
+        for c in range(len(self.factors)):
+            quadratic[:, c] = self.explained_of(c, vectors.copy())
         return quadratic
+
+    def explained_of(self, c: int, vectors: Array) -> Array:
+        """U' B_c^-1 u of one class, of shape (n,); the vectors are overwritten."""
+        half = solve_rows(self.factors[c], vectors)
+        return np.einsum("nm,nm->n", half, half)
 
 
 def leverage(precision: Array, quadratic: Array, prior_variance: float) -> Array:

@@ -89,6 +89,11 @@ class ClassStatistics:
             np.zeros((n_grams, n_points, n_points)),
         )
 
+    @property
+    def total(self) -> Array:
+        """The Gram (M, M) of the rows of all classes."""
+        return np.asarray(self.grams.sum(axis=0))
+
     def __add__(self, other: "ClassStatistics") -> "ClassStatistics":
         return ClassStatistics(
             self.counts + other.counts, self.sums + other.sums, self.grams + other.grams

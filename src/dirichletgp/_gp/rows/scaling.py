@@ -18,7 +18,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.operations import NUMPY, Operations
-from ..core.parallel import Workers, prediction_block_size, row_slices
+from ..core.parallel import (
+    ROWS_OF_ONE_PIECE,
+    Workers,
+    effective_threads,
+    one_blas_thread,
+    padded_length,
+    prediction_block_size,
+    prediction_places,
+    row_slices,
+)
 from .weights import sample_weights
 
 SCALERS = ("quantile", "standard", "minmax")
@@ -250,6 +259,35 @@ def of_scaled_blocks(
 
     with Workers(n_jobs) as workers:
         return np.concatenate(list(workers.map(of_block, row_slices(len(rows), size))))
+
+
+def of_pieces(
+    function: Callable[[Array], Array],
+    rows: AnyArray,
+    scale: Callable[[Array], Array],
+    n_points: int,
+    n_jobs: int | None,
+) -> Array:
+    """A function of scaled rows, in large pieces and in threads; results are stacked.
+
+    The function gets pieces that are filled up with rows of zeros. One piece needs no threads.
+    """
+    n_threads = 1 if len(rows) <= ROWS_OF_ONE_PIECE else effective_threads(n_jobs)
+    places = prediction_places(len(rows), n_points, n_threads)
+
+    def of_piece(place: slice) -> Array:
+        given = rows[place]
+        piece = scale(np.asarray(given, dtype=np.float64))
+        padding = padded_length(len(piece)) - len(piece)
+        if padding:
+            piece = np.concatenate([piece, np.zeros((padding, piece.shape[1]))])
+        return function(piece)[: len(given)]
+
+    if len(places) == 1:
+        with one_blas_thread:
+            return of_piece(places[0])
+    with Workers(n_jobs) as workers:
+        return np.concatenate(list(workers.map(of_piece, places)))
 
 
 def make_scaler(scaler: Any) -> Any:

@@ -70,8 +70,9 @@ class Cutter:
             raise ValueError(
                 f"n_regions={settings.n_regions} is not possible {reason}; pass n_regions=1."
             )
-        few = len(rows.sample) < FEWEST_ROWS
-        self._possible = self._asked_for or (settings.n_regions == "auto" and not reason and not few)
+        many = len(rows.sample) >= FEWEST_ROWS
+        by_itself = settings.n_regions == "auto" and not reason and many
+        self._possible = self._asked_for or by_itself
 
     def _obstacle(self, in_pieces: bool) -> str:
         """Why rows cannot be cut, or nothing."""
@@ -196,13 +197,9 @@ class Cutter:
         rows = rows_that_score(pool, basis, len(prior), self.resources)
         transform = self._labels(state, LabelSearch(statistics, variance, prior, rows, workers))
         posterior = Posterior.from_statistics(statistics, variance, transform, prior, workers)
-        return self._loss(
-            judges, lambda rows: posterior.latent(basis.vectors(judges.X[rows]))
-        )
+        return self._loss(judges, lambda rows: posterior.latent(basis.vectors(judges.X[rows])))
 
-    def _loss(
-        self, judges: InMemoryRows, latent: Callable[[slice], tuple[Array, Array]]
-    ) -> float:
+    def _loss(self, judges: InMemoryRows, latent: Callable[[slice], tuple[Array, Array]]) -> float:
         """Mean negative log-likelihood of rows, for a function from places to latents."""
         log_p = np.concatenate(
             list(

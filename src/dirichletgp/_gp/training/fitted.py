@@ -13,7 +13,9 @@ from ..core.bound import collapsed_bound
 from ..core.concentration import Concentration
 from ..core.counted import CountedPosterior
 from ..core.kernels import Kernel
+from ..core.kernels.kernel import KernelAt
 from ..core.parallel import Workers, symmetrise
+from ..core.predictor import Predictor, make_predictor
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior, make_basis
 from ..core.statistics import ClassStatistics
@@ -146,6 +148,23 @@ class Model:
             return Concentration.from_statistics(
                 self.statistics, self.kernel.variance, self.prior, self.beliefs
             )
+
+    def predictor(self, n_jobs: int | None) -> Predictor:
+        """What gives probabilities within a tolerance from kernel vectors."""
+        found: Predictor | None = vars(self).get("_predictor")
+        if found is None:
+            posterior = self.prepared(n_jobs)
+            with self._lock, Workers(1):
+                found = vars(self).get("_predictor")
+                if found is None:
+                    found = make_predictor(self.basis, posterior, self.statistics.total)
+                    vars(self)["_predictor"] = found
+        return found
+
+    @cached_property
+    def at_points(self) -> KernelAt:
+        """The kernel at the inducing points."""
+        return self.kernel.at(self.points)
 
     @cached_property
     def bound(self) -> float:
@@ -324,6 +343,14 @@ class Fitted:
     def origin(self) -> Integers | None:
         """For each scaled column the column of X that it is a part of; None if they are mixed."""
         return self.encoder.origin(self.features.columns)
+
+    def undivided(self, reason: str) -> Model:
+        """The model without regions; `ValueError` with the reason why regions will not do."""
+        if isinstance(self.model, Model):
+            return self.model
+        raise ValueError(
+            f"the model has {self.model.regions.number} regions, {reason}; fit with n_regions=1."
+        )
 
     @property
     def inducing_points(self) -> Array:

@@ -64,9 +64,7 @@ def affordable(n_regions: int, most_points: int, n_classes: int, memory_limit: f
     return Size(n_regions, max(1, min(points, most_points)))
 
 
-def sizes_to_try(
-    n_rows: int, most_points: int, n_classes: int, memory_limit: float
-) -> list[Size]:
+def sizes_to_try(n_rows: int, most_points: int, n_classes: int, memory_limit: float) -> list[Size]:
     """Sizes for many rows, the finest first; none if there is nothing to cut."""
     most_points = min(most_points, _MOST_POINTS)
     finest = affordable(n_rows // _ROWS_OF_A_REGION, most_points, n_classes, memory_limit)
@@ -74,9 +72,7 @@ def sizes_to_try(
     return [size for size in (finest, coarser) if size.regions > 1]
 
 
-def size_asked_for(
-    n_regions: int, most_points: int, n_classes: int, memory_limit: float
-) -> Size:
+def size_asked_for(n_regions: int, most_points: int, n_classes: int, memory_limit: float) -> Size:
     """The size for a number of regions; `ValueError` if memory does not suffice for any points."""
     most_points = min(most_points, _MOST_POINTS)
     size = Size(n_regions, int(np.sqrt(memory_limit / (16 * n_classes * n_regions))))

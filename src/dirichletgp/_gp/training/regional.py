@@ -20,9 +20,9 @@ import numpy as np
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, row_slices
+from ..core.probabilities.softmax import class_probabilities
 from ..core.regional import RegionalBasis, RegionalStatistics, apart, rows_at_once
 from ..core.regions import Regions
-from ..core.probabilities.softmax import class_probabilities
 from ..core.regressions import LabelTransform, Posterior
 from .fitted import LeftOut, Model
 

@@ -238,23 +238,32 @@ def _best_cut(rows: Array) -> _Cut | None:
 def _border(along: Array) -> tuple[float, float] | None:
     """Threshold and half width of the zone, for rows at given places (n,) along a direction.
 
-    The median, with a tenth of the rows about it; where many rows share a value, the widest gap.
+    The median, with a tenth of the rows about it, or a gap beside it; where many rows share a
+    value, the widest gap.
     """
     places = np.sort(along)
     n = len(places)
     thinnest = _THINNEST * float(places.std())
     middle = float(places[n // 2])
-    low = places[int(n * (0.5 - _ZONE / 2))]
-    high = places[int(n * (0.5 + _ZONE / 2))]
+    first, last = int(n * (0.5 - _ZONE / 2)), int(n * (0.5 + _ZONE / 2))
+    low, high = places[first], places[last]
+    gap = _widest_gap(places, first, last)
+    if gap is not None and gap[1] > 0.25 * (high - low):
+        return gap[0], max(gap[1], thinnest)
     width = max(float(min(middle - low, high - middle)), thinnest)
     in_zone = np.searchsorted(places, [middle - width, middle + width])
     if width > 0 and np.diff(in_zone)[0] <= 1.5 * _ZONE * n + 1:
         return middle, width
-    first, last = int(n * _SMALLEST_SIDE), int(n * (1.0 - _SMALLEST_SIDE))
+    gap = _widest_gap(places, int(n * _SMALLEST_SIDE), int(n * (1.0 - _SMALLEST_SIDE)))
+    return gap if gap is not None and gap[1] > thinnest else None
+
+
+def _widest_gap(places: Array, first: int, last: int) -> tuple[float, float] | None:
+    """Middle and half width of a gap between sorted places, wide and not far from the median."""
     gaps = np.diff(places[first : last + 1])
-    if len(gaps) == 0 or gaps.max() <= thinnest:
+    if len(gaps) == 0 or gaps.max() <= 0:
         return None
-    share = np.arange(first + 1, first + 1 + len(gaps)) / n
+    share = np.arange(first + 1, first + 1 + len(gaps)) / len(places)
     best = first + int(np.argmax(gaps * np.minimum(share, 1.0 - share)))
     low, high = float(places[best]), float(places[best + 1])
-    return 0.5 * (low + high), max(0.5 * (high - low), thinnest)
+    return 0.5 * (low + high), 0.5 * (high - low)

@@ -118,7 +118,7 @@ def show(kept):
         print(
             f"| {shape} | {n:,} | {n_classes} | {n_features} | " + " | ".join(cells + errors), "|"
         )
-        if "gpc" in means and means["gpc"]["covers"] >= COVERS:
+        if {"ours", "gpc"} <= set(means) and means["gpc"]["covers"] >= COVERS:
             for method in ("ours", "gpc"):
                 widths[method].append(means[method]["width"])
     if widths:

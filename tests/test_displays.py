@@ -14,6 +14,7 @@ from dirichletgp import DirichletGPClassifier
 from dirichletgp.metrics import classwise_calibration_error
 from dirichletgp.plotting import (
     ClasswiseCalibrationDisplay,
+    EffectDisplay,
     FeatureRelevanceDisplay,
     RejectionDisplay,
     TrainingHistoryDisplay,
@@ -153,3 +154,25 @@ def test_without_matplotlib_the_error_names_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match="pip install matplotlib"):
         RejectionDisplay.from_predictions([0, 1], [0.1, 0.8])
+
+
+def test_an_effect_is_a_curve_with_a_band_or_points_or_a_surface():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"dose": rng.normal(size=80), "word": rng.choice(["a", "b"], 80)})
+    X.loc[0, "word"] = None
+    y = (X["dose"] + (X["word"] == "a") > 0.4).to_numpy()
+    model = DirichletGPClassifier("product", n_inducing=20, max_iter=3, random_state=0).fit(X, y)
+    curve = EffectDisplay.from_estimator(model, X, "dose", n_points=30)
+    assert curve.ax_.get_xlabel() == "dose"
+    assert len(curve.values[0]) == 30
+    assert curve.mean[-1] > curve.mean[0]
+    words = EffectDisplay.from_estimator(model, X, 1)
+    assert sorted(words.values[0]) == ["a", "b", "missing"]
+    pair = EffectDisplay.from_estimator(model, X, "dose", "word")
+    assert pair.mean.shape == (25, 3)
+    with pytest.raises(ValueError, match="feature='age' is neither"):
+        model.effect(X, "age")
+    with pytest.raises(ValueError, match="label='x' is not among"):
+        EffectDisplay.from_estimator(model, X, "dose", label="x")

@@ -7,9 +7,11 @@ from sklearn.linear_model import LogisticRegression
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.parallel import Workers
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.training.few_rows import fold_of_each_row
 from dirichletgp._gp.training.fitted import fingerprints
+from dirichletgp._gp.training.plain_models import plain_losses
 
 
 def linear_problem(n, d, draw):
@@ -101,3 +103,40 @@ def test_what_was_asked_for_is_not_set_aside_for_a_plainer_model():
     classifier.fit(X, y)
     assert classifier.alpha_epsilon_ == 0.1
     assert len(classifier.inducing_points_) == 80
+
+
+def losses_of_plain_models(monkeypatch, mean):
+    """Let plain models cost so much of left-out rows."""
+    from dirichletgp._gp.training import schedule
+    from dirichletgp._gp.training.plain_models import Loss
+
+    said = {"a linear model": Loss(mean, 0.001), "the class frequencies": Loss(0.69, 0.001)}
+    monkeypatch.setattr(schedule, "plain_losses", lambda *of: said)
+
+
+@pytest.mark.parametrize("transform", ["learned", "dirichlet"])
+def test_many_rows_that_a_plain_model_predicts_better_are_learned_again(monkeypatch, transform):
+    X, y, *_ = linear_problem(1_600, 2, 0)
+    make = DirichletGPClassifier(
+        kernel="rbf", n_inducing=20, max_iter=3, label_transform=transform, random_state=0
+    )
+    once = make.fit(X, y).n_iter_
+    losses_of_plain_models(monkeypatch, 0.1)
+    if transform == "dirichlet":  # asked for, so it is not set aside
+        assert make.fit(X, y).n_iter_ == once
+        return
+    with pytest.warns(RuntimeWarning, match=r"than by a linear model \(0\.1000\)") as caught:
+        make.fit(X, y)
+    assert caught[0].filename == __file__
+    assert make.n_iter_ > once
+
+
+def test_plain_models_of_left_out_rows_are_what_they_say():
+    X, y, X_test, y_test = linear_problem(2_000, 3, 0)
+    rows = InMemoryRows(X, y, None, 2)
+    typical = KERNELS["rbf"](np.full(3, np.sqrt(3.0)), 0.9, False)
+    with Workers(1) as workers:
+        found = plain_losses(rows, typical, np.array([0.5, 0.5]), workers)
+    linear = LogisticRegression().fit(X, y).predict_proba(X_test)
+    assert found["a linear model"].mean == pytest.approx(loss(linear, y_test), abs=0.02)
+    assert found["the class frequencies"].mean == pytest.approx(np.log(2), abs=0.001)

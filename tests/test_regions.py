@@ -15,7 +15,7 @@ from dirichletgp._gp.core.counted import CountedPosterior
 from dirichletgp._gp.core.probabilities.softmax import class_probabilities
 from dirichletgp._gp.core.regions import grown
 from dirichletgp._gp.core.regressions import LabelTransform
-from dirichletgp._gp.training import cutting
+from dirichletgp._gp.training import schedule
 from dirichletgp._gp.training.region_search import affordable, sizes_to_try
 
 N = 1_600
@@ -76,15 +76,19 @@ def test_regions_have_about_as_many_rows_each():
     sizes = np.bincount(tree_of(X, 16).places(X).regions)
     assert len(sizes) == 16
     assert sizes.max() < 1.5 * sizes.min()
-    assert sizes.sum() < 1.1**4 * len(X) * 1.05  # a tenth of the rows are in both, at each of 4 cuts
+    assert (
+        sizes.sum() < 1.1**4 * len(X) * 1.05
+    )  # a tenth of the rows are in both, at each of 4 cuts
 
 
 def test_weights_change_smoothly_across_a_border():
     X = np.random.default_rng(0).normal(size=(2_000, 2))
     tree = tree_of(X, 2)
-    along = np.linspace(-1, 1, 20_001)[:, None] * tree.directions[0] / np.linalg.norm(
-        tree.directions[0]
-    ) ** 2
+    along = (
+        np.linspace(-1, 1, 20_001)[:, None]
+        * tree.directions[0]
+        / np.linalg.norm(tree.directions[0]) ** 2
+    )
     places = tree.places(along + 0.0)
     far = np.zeros(len(along))
     far[places.rows[places.regions == 1]] = places.weights[places.regions == 1]
@@ -174,9 +178,7 @@ def test_counts_have_the_latents_of_the_paper_for_a_row():
 def test_probabilities_do_not_jump_at_borders(data):
     classifier = quick(scaler=None).fit(data.X, data.y)
     tree = model_of(classifier).regions
-    for normal, threshold, width in zip(
-        tree.directions, tree.thresholds, tree.widths, strict=True
-    ):
+    for normal, threshold, width in zip(tree.directions, tree.thresholds, tree.widths, strict=True):
         step = 1e-9 * normal / np.linalg.norm(normal)
         for edge in (-width, 0.0, width):
             at = (threshold + edge) * normal / (normal @ normal)
@@ -317,7 +319,7 @@ def test_few_rows_are_not_cut(data):
 
 
 def test_rows_are_cut_where_that_pays(monkeypatch):
-    monkeypatch.setattr(cutting, "FEWEST_ROWS", 1_000)
+    monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     X, y = patchwork(6_000)
     classifier = quick(n_regions="auto", n_inducing=40).fit(X, y)
     notes = [stage["note"] for stage in classifier.history_ if stage["stage"].startswith("regions")]
@@ -329,7 +331,7 @@ def test_rows_are_cut_where_that_pays(monkeypatch):
 
 
 def test_rows_are_not_cut_where_that_does_not_pay(monkeypatch):
-    monkeypatch.setattr(cutting, "FEWEST_ROWS", 1_000)
+    monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3_000, 2))
     y = (X[:, 0] + rng.logistic(size=3_000) > 0).astype(int)

@@ -216,3 +216,20 @@ def test_a_table_with_categories_and_many_values_has_a_report(tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "Choice of the kernel" in page
     assert all(name in page for name in table)
+
+
+def test_a_report_says_what_labels_mistakes_and_thresholds_are_worth(two):
+    model, X, y = two
+    numbers = gather(model, X, y, n_bootstrap=20)
+    prob = model.predict_proba(X)
+    codes = np.searchsorted(model.classes_, y)
+    own = prob[np.arange(len(y)), codes]
+    assert numbers.checks["found"] == int((own < 0.05).sum())
+    assert_allclose(numbers.checks["expected"], prob[prob < 0.05].sum())
+    plain = next(curve for curve in numbers.costs if curve["ratio"] == 1)
+    assert_allclose(plain["points"][0], [0.0, error_rate(y, prob)])
+    assert plain["points"][-1] == [1.0, 0.0]
+    lines = {(line["target"], line["wanted"]): line for line in numbers.thresholds}
+    found = lines["recall", 0.9]
+    assert_allclose(np.mean(prob[codes == 1, 1] >= found["value"]), found["recall"])
+    assert found["recall"] >= 0.9

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"
 )
 
-CHARTS = ("reliability", "rejection", "classwise", "uncertainty", "history")
+CHARTS = ("reliability", "rejection", "classwise", "uncertainty", "costs", "history")
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +214,24 @@ def test_text_has_the_contrast_that_guidelines_ask_for(reports, dark):
 def test_it_prints(page, tmp_path):
     page.pdf(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").stat().st_size > 20_000
+
+
+def test_the_price_of_declining_moves_the_cheapest_share(page):
+    share = "document.getElementById('reading-costs').textContent"
+
+    def with_price(price):
+        page.run(
+            "(() => { const slider = document.getElementById('decline-price');"
+            f" slider.value = '{price}'; slider.dispatchEvent(new Event('input')); }})()"
+        )
+        return page.run(share)
+
+    assert "Least at 0\u00a0% declined" in with_price(1)
+    assert "Least at 0\u00a0% declined" not in with_price(0.01)
+    before = with_price(0.1)
+    page.run(
+        "(() => { const choice = document.getElementById('cost-ratio');"
+        " choice.value = [...choice.options].find((o) => o.text === '20').value;"
+        " choice.dispatchEvent(new Event('change')); })()"
+    )
+    assert page.run(share) != before

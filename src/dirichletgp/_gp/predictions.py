@@ -57,6 +57,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         assert isinstance(self._result, Fitted)
         return self._result
 
+    def _learning(self, method: str) -> Fitted:
+        """The fitted value of a model that is not compact, for a method that needs its sums."""
+        fitted = self._fitted
+        if not fitted.model.learns:
+            raise ValueError(
+                f"{method} needs what a compact model has left behind: it predicts and no longer "
+                f"learns. Keep the model that compact() was called on, or the file that save "
+                "wrote without compact=True, and call it there."
+            )
+        return fitted
+
     def __sklearn_is_fitted__(self) -> bool:
         """A stream of a single class has classes but no model yet."""
         return isinstance(self._result, Fitted)
@@ -190,7 +201,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         tolerance = tolerance_of(self)
         fitted = self._fitted
         model = fitted.model
-        if tolerance == 0 or is_tensor(X) or isinstance(model, RegionalModel):
+        if is_tensor(X) or isinstance(model, RegionalModel):
+            return self._of_latent(X, class_probabilities)
+        if tolerance == 0 and model.learns:
             return self._of_latent(X, class_probabilities)
         predictor = model.predictor(self.n_jobs)
         values = model.at_points.values
@@ -390,7 +403,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n, n_classes)
         """
-        fitted = self._fitted
+        fitted = self._learning("loo_proba")
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             return self._loo_of_votes(X, y, sample_weight)
         rows, labels = self._matrix_and_labels(X, y)
@@ -498,18 +511,15 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """A function of latent means and variances, for each row of X."""
         if is_tensor(X):
             return self._of_tensor(X, function)
-        model = self._fitted.model
         rows = self._matrix(X)
+        model = self._fitted.model
         if isinstance(model, RegionalModel):
             scale = self._fitted.encoder.scale_new
             return model.of_latent(function, rows, scale, self.n_jobs)
-        posterior = model.solved
-        if posterior is None:
-            posterior = model.prepared(self.n_jobs)
-        basis = model.basis
+        latent = model.latent(self.n_jobs)
 
         def of_block(block: Array, place: slice) -> Array:
-            mean, variance = posterior.latent(basis.vectors(block))
+            mean, variance = latent(block)
             n = place.stop - place.start
             return function(mean[:n], variance[:n])
 
@@ -535,9 +545,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         device = checked_device(X, fitted.features.number)
         model = fitted.model
         columns = fitted.features.columns
-        if not columns.is_plain or bool(device.xp.any(device.xp.isnan(X))):
-            return self._of_latent(Matrix.of(self._matrix(device.host(X))), function)
-        if isinstance(model, RegionalModel):
+        here = not model.learns or not columns.is_plain
+        if isinstance(model, RegionalModel) or here or bool(device.xp.any(device.xp.isnan(X))):
             return self._of_latent(Matrix.of(self._matrix(device.host(X))), function)
         posterior = model.prepared(self.n_jobs)
         parts = latent_blocks(device, model.basis, posterior, fitted.encoder.scaler, X)

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -14,6 +15,8 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
+# All control characters but tab and new line, and those that turn the direction of text.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def with_one_line_errors(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -51,20 +54,41 @@ def with_one_line_errors(command: Callable[Arguments, Result]) -> Callable[Argum
     return run
 
 
+def printable(text: str) -> str:
+    r"""A text without what a terminal would obey: control characters are shown, not sent.
+
+    Names of columns, labels and files come from anywhere.
+
+    Examples
+    --------
+    >>> printable("red\x1b[31m")
+    'red\\x1b[31m'
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def in_markup(text: str) -> str:
+    """A text as it is in tables of rich: neither the terminal nor rich takes it for a command."""
+    from rich.markup import escape
+
+    return escape(printable(text))
+
+
 def fail(reason: str, code: int) -> NoReturn:
     """End with a reason and an exit code."""
-    print(f"error: {reason}", file=sys.stderr)
+    print(f"error: {printable(reason)}", file=sys.stderr)
     raise typer.Exit(code)
 
 
 def say(text: str) -> None:
     """Something to know that is not the result."""
-    print(text, file=sys.stderr)
+    print(printable(text), file=sys.stderr)
 
 
 def print_json(content: Any) -> None:
-    """The result, as JSON."""
-    print(json.dumps(content, indent=1, ensure_ascii=False))
+    """The result, as JSON; what else a terminal would obey is written as JSON writes controls."""
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _in_one_line(error: BaseException) -> str:

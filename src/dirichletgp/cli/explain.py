@@ -6,7 +6,7 @@ import numpy as np
 import typer
 
 from .._gp.rows.tables.reading import read_table
-from .console import print_json, with_one_line_errors
+from .console import in_markup, print_json, with_one_line_errors
 from .new_values import NewValues
 from .options import AcceptNew, Encoding, Format, Json, ModelPath
 from .table_model import TableModel
@@ -38,12 +38,13 @@ def explain(
         print_json({"model": model, "table": table, "rows": len(values), "columns": found})
         return
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
-    shown = Table(title=f"{len(values):,} rows of {table}", title_justify="left", box=None)
+    shown = Table(
+        title=f"{len(values):,} rows of {in_markup(table)}", title_justify="left", box=None
+    )
     shown.add_column("column")
     shown.add_column("mean contribution to the log-odds", justify="right")
     for j in order:
-        shown.add_row(escape(names[j]), f"{importance[j]:.3f}")
+        shown.add_row(in_markup(names[j]), f"{importance[j]:.3f}")
     Console().print(shown)

@@ -19,7 +19,7 @@ from .._gp.rows.tables.reading import read_table
 from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
 from .column_options import wishes_of
-from .console import print_json, say, with_one_line_errors
+from .console import in_markup, print_json, say, with_one_line_errors
 from .labelled_table import labelled
 from .new_values import NewValues
 from .options import DropUnlabelled, Encoding, Format, Json, KernelName, kernel_choices
@@ -165,7 +165,6 @@ def _all_texts(table: Any) -> bool:
 
 def _print_columns(described: list[tuple[str, str]], n_rows: int) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     title = f"{n_rows:,} rows to learn from"
@@ -174,7 +173,7 @@ def _print_columns(described: list[tuple[str, str]], n_rows: int) -> None:
     table.add_column("taken as")
     for name, words in described[:_MOST_COLUMNS]:
         style = "dim" if words.startswith("not used") else None
-        table.add_row(escape(name), escape(words), style=style)
+        table.add_row(in_markup(name), in_markup(words), style=style)
     hidden = len(described) - _MOST_COLUMNS
     if hidden > 0:
         table.add_row(f"... {hidden} more", "")

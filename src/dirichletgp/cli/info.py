@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from ..report.provenance import how_it_was_made
-from .console import print_json, with_one_line_errors
+from .console import in_markup, print_json, with_one_line_errors
 from .options import Json, ModelPath
 from .table_model import TableModel
 
 _NAMES = {"ece": "calibration error", "mnll": "log loss", "brier": "Brier score"}
+_ABLE = {True: "predicts, and can learn more rows", False: "compact: predicts, learns no more"}
 _MOST_CLASSES = 12
 _MOST_COLUMNS = 60
 
@@ -29,6 +30,7 @@ def _content(path: str) -> dict[str, Any]:
         "model": path,
         "bytes": Path(path).stat().st_size,
         "target": fitted.known_target,
+        "learns": fitted.classifier._fitted.model.learns,
         "classes": [str(label) for label in fitted.classifier.classes_.tolist()],
         "columns": [{"name": name, "treatment": words} for name, words in fitted.described()],
         "made": dict(how_it_was_made(fitted.classifier, None)),
@@ -38,14 +40,13 @@ def _content(path: str) -> dict[str, Any]:
 
 def _print(content: dict[str, Any]) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for name, text in _lines(content):
-        table.add_row(name, escape(text))
+        table.add_row(name, in_markup(text))
     Console().print(table)
 
 
@@ -57,7 +58,7 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
         named += f", ... ({len(classes)} in all)"
     lines = [
         ("Predicts", f"{content['target'] or 'labels'}: {named}"),
-        ("File", f"{content['bytes'] / 1e6:.1f} MB"),
+        ("File", f"{content['bytes'] / 1e6:.1f} MB, {_ABLE[content['learns']]}"),
         *content["made"].items(),
     ]
     if "test" in content:

@@ -5,7 +5,11 @@ command line is used, because it needs typer.
 """
 
 import importlib
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from .._gp.version import __version__
@@ -35,13 +39,31 @@ def main() -> None:
         )
     app = _app()
     try:
-        sys.exit(app(standalone_mode=False))
+        with _ending_on_request():
+            sys.exit(app(standalone_mode=False))
     except Exception as error:
         # Wrong usage, which typer would show in a box. The class is click's, or private to typer,
         # as versions have it.
         if not hasattr(error, "format_message"):
             raise
         _refuse(error)
+
+
+@contextmanager
+def _ending_on_request() -> Iterator[None]:
+    """Lets a request to end (SIGTERM) tidy up what is half written, as an error does."""
+
+    def end(signal_number: int, _: Any) -> NoReturn:
+        sys.exit(128 + signal_number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _app() -> Any:
@@ -83,5 +105,7 @@ def _refuse(error: Any) -> NoReturn:
     if len(sys.argv) > 1:
         command = error.ctx.command_path if getattr(error, "ctx", None) else "dirichletgp"
         reason = " ".join(error.format_message().split()).rstrip(".")
-        print(f"error: {reason}; see {command} --help", file=sys.stderr)
+        from .console import printable
+
+        print(f"error: {printable(reason)}; see {command} --help", file=sys.stderr)
     sys.exit(error.exit_code)

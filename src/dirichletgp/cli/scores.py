@@ -9,6 +9,7 @@ from .._gp.core.arrays import Array, Integers
 from ..report.bootstrap import expected_error_if_calibrated, headline_metrics
 from ..report.numbers import Metric, Verdict
 from ..report.verdict import calibration_verdict
+from .console import in_markup
 
 _RESAMPLES = 1_000
 _COLOURS = {"good": "green", "slight": "green", "noticeable": "yellow", "poor": "red"}
@@ -60,7 +61,7 @@ def print_scores(scores: Scores, where: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    title = f"{scores.n_rows:,} rows {where}"
+    title = f"{scores.n_rows:,} rows {in_markup(where)}"
     table = Table(title=title, title_justify="left", title_style="bold", box=None)
     table.add_column("")
     table.add_column("", justify="right")

@@ -1,5 +1,6 @@
 """Writing tables batch by batch: CSV, Parquet or Arrow, to a file or to standard output."""
 
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ from ..persistence.atomic_write import replacing
 STANDARD_OUTPUT = "-"
 # Written are commas, and nothing is compressed: these suffixes would promise something else.
 _ONLY_READ = (".tsv", ".txt", ".gz")
+# How a formula begins in spreadsheets; what is a number is none.
+_FORMULA = r"^[=@\t\r]|^[+-].*[^0-9.eE+-]"
 _WRITABLE_SUFFIXES = tuple(suffix for suffix in FORMAT_OF_SUFFIX if suffix not in _ONLY_READ)
 
 
@@ -77,6 +80,26 @@ def _known(format: str) -> str:
     return format
 
 
+def without_formulas(batch: Any) -> Any:
+    """A batch whose texts, and names of columns, no spreadsheet takes for formulas.
+
+    They get an apostrophe in front, which spreadsheets do not show. Numbers stay as they are; files
+    of Parquet and Arrow say what is a text and hold texts as they are.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    columns = []
+    for column in batch.columns:
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            risky = compute.match_substring_regex(column, _FORMULA)
+            quoted = compute.binary_join_element_wise("'", column, "")
+            column = compute.if_else(risky, quoted, column)
+        columns.append(column)
+    names = [f"'{name}" if re.search(_FORMULA, name) else name for name in batch.schema.names]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
 class _Writer:
     """Opens its sink with the first batch, whose schema it takes."""
 
@@ -93,6 +116,8 @@ class _Writer:
             self._writer.close()
 
     def write(self, batch: Any) -> None:
+        if self._format == CSV:
+            batch = without_formulas(batch)
         if self._writer is None:
             self._writer = self._open(batch.schema)
         self._writer.write_batch(batch)

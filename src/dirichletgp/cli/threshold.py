@@ -1,6 +1,6 @@
 """`dirichletgp threshold`: from which probability on a label has a precision or a recall."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,10 @@ def threshold(
     ] = None,
     precision: Annotated[float | None, typer.Option(help="The precision that is wanted.")] = None,
     recall: Annotated[float | None, typer.Option(help="The recall that is wanted.")] = None,
+    new_rows: Annotated[
+        bool,
+        typer.Option("--new-rows", help="The rows are not those that the model was fitted to."),
+    ] = False,
     accept_new: AcceptNew = False,
     drop_unlabelled: DropUnlabelled = False,
     format: Format = None,
@@ -29,12 +33,14 @@ def threshold(
 ) -> None:
     """Find the threshold on a label's probability that reaches a precision or a recall.
 
-    The rows that the model was fitted to choose it, each predicted without itself.
+    The rows that the model was fitted to choose it, each predicted without itself; or, with
+    --new-rows, rows that it was not fitted to, such as those that `dirichletgp fit` held out.
     """
     fitted = TableModel.load(model)
     rows = labelled(read_table(table, format, encoding), fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
-    found = fitted.classifier.threshold(X, y, precision=precision, recall=recall, label=label)
+    wanted: dict[str, Any] = {"precision": precision, "recall": recall, "label": label}
+    found = fitted.classifier.threshold(X, y, left_out=not new_rows, **wanted)
     if as_json:
         print_json({"model": model, "table": table, "rows": len(y)} | found._asdict())
         return
@@ -43,4 +49,5 @@ def threshold(
     for name in ("precision", "recall"):
         low, high = getattr(found, f"{name}_interval")
         print(f"{name} {getattr(found, name):.3f} ({low:.3f} to {high:.3f})")
-    say(f"from {len(y):,} rows, each predicted without itself")
+    how = "not fitted to" if new_rows else "each predicted without itself"
+    say(f"from {len(y):,} rows, {how}")

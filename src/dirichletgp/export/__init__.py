@@ -67,11 +67,12 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     fitted = classifier._fitted
     model = fitted.undivided("for which there is no graph")
     n_classes, n_points = len(fitted.classes), len(model.points)
-    size = 8 * (n_classes + 1) * n_points**2
+    n_matrices = n_classes + 1 if model.learns else 4
+    size = 8 * n_matrices * n_points**2
     if size > _MOST_BYTES:
         raise ValueError(
-            f"the model takes {size / 1e9:.1f} GB and ONNX files at most 2; "
-            f"fit it with a smaller n_inducing than {n_points}"
+            f"the model takes {size / 1e9:.1f} GB and ONNX files at most 2; export its compact() "
+            f"form, or fit it with a smaller n_inducing than {n_points}"
         )
     graph = Graph()
     mean, variance = add_latent(graph, "X", fitted)

@@ -5,7 +5,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from .._gp.core.arrays import Array
+from .._gp.core.low_rank import SharedPosterior
+from .._gp.core.predictor import TwoClassPredictor
 from .._gp.rows.scaling import scaled_on
+from .._gp.training.compact import CompactModel
 from .._gp.training.fitted import Fitted
 from .graph_arrays import GraphArray, GraphOperations
 
@@ -14,23 +18,56 @@ def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
     """Latent means and variances, each (n, C), of raw rows (n, D)."""
     on: Any = GraphOperations(graph)
     model = fitted.undivided("for which there is no graph")
-    basis, posterior = model.basis, model.posterior
+    basis = model.basis
     scaled = scaled_on(fitted.encoder.scaler, GraphArray(graph, rows), on)
     if scaled is None:
         raise TypeError(
             f"scaler={fitted.encoder.scaler!r} cannot be exported; "
             "use 'quantile', 'standard', 'minmax' or None"
         )
-    identity = np.eye(len(basis.points))
-    whiten = solve_triangular(basis.factor, identity, lower=True).T
-    vectors = basis.kernel.values(scaled, basis.points, on) @ whiten
+    values = basis.kernel.values(scaled, basis.points, on)
+    if isinstance(fitted.model, CompactModel):
+        predictor = fitted.model.predictor(1)
+        if isinstance(predictor, TwoClassPredictor):
+            return _difference(values, predictor, on)
+    vectors = values @ _inverse(basis.factor).T
+    posterior: Any = model.posterior
     mean = vectors @ posterior.coefficients.T + posterior.offsets
-
     squares = on.sum(vectors * vectors, axis=1, keepdims=True)
     unexplained = on.maximum(posterior.variance - squares, 0.0)
-    explained = []
-    for factor in posterior.factors:
-        half = vectors @ solve_triangular(factor, identity, lower=True).T
-        explained.append(on.sum(half * half, axis=1, keepdims=True))
+    if isinstance(posterior, SharedPosterior):
+        explained = _corrected(vectors @ _inverse(posterior.shared).T, posterior, on)
+    else:
+        halves = [vectors @ _inverse(factor).T for factor in posterior.factors]
+        explained = [on.sum(half * half, axis=1, keepdims=True) for half in halves]
     variance = on.columns(tuple(explained)) + unexplained
     return mean.name, variance.name
+
+
+def _inverse(factor: Array) -> Array:
+    return np.asarray(solve_triangular(factor, np.eye(len(factor)), lower=True))
+
+
+def _difference(values: Any, predictor: TwoClassPredictor, on: Any) -> tuple[str, str]:
+    """Half of the difference of two classes for each."""
+    halves = np.outer(predictor.coefficients, [-0.5, 0.5])
+    mean = values @ halves + predictor.offset * np.array([-0.5, 0.5])
+    explained = values @ predictor.triangle.T
+    squares = on.sum(explained * explained, axis=1, keepdims=True)
+    half = on.maximum(0.5 * (predictor.variance - squares), 0.0)
+    return mean.name, on.columns((half, half)).name
+
+
+def _corrected(half: Any, posterior: SharedPosterior, on: Any) -> list[Any]:
+    """U' B_c^-1 u (n, 1) of every class, as corrections of one."""
+    squares = on.sum(half * half, axis=1, keepdims=True)
+    explained = []
+    for own in posterior.corrections:
+        parts = half @ own.matrix
+        parts = parts * parts
+        correction = on.sum(parts, axis=1, keepdims=True)
+        if own.rest > 0:
+            beyond = on.maximum(squares - parts @ (1.0 / own.eigenvalues)[:, None], 0.0)
+            correction = correction + own.rest * beyond
+        explained.append(on.maximum(squares - posterior.sign * correction, 0.0))
+    return explained

@@ -1,11 +1,19 @@
 """Files that appear under their name when they are whole, and not before."""
 
+import glob
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 
 @contextmanager
@@ -13,8 +21,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A name beside `path` to write to, which takes its place in one step when all went well.
 
     Whatever goes wrong, `path` holds either its old content or all of the new, and nothing else is
-    left behind. A link stays a link: the file that it points to is replaced, and keeps its
-    permissions. A device or a pipe is written to as it is.
+    left behind. A process that is killed cannot tidy up: what it leaves, a hidden file that ends in
+    `.part`, is removed when the same file is written again. A link stays a link: the file that it
+    points to is replaced, and keeps its permissions. A device or a pipe is written to as it is.
 
     Examples
     --------
@@ -32,13 +41,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     # Beside the file that it will replace, so that both are on the same disk.
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    _remove_abandoned(target)
     try:
-        yield unfinished
-        with unfinished.open("r+b") as file:
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, unfinished)
-        os.replace(unfinished, target)
+        with _held(unfinished):
+            yield unfinished
+            with unfinished.open("r+b") as file:
+                os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, unfinished)
+            os.replace(unfinished, target)
     except BaseException:
         with suppress(OSError):
             unfinished.unlink()
@@ -51,6 +62,32 @@ def write_atomically(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as unfinished:
         unfinished.write_bytes(content)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """A new file that others can see is being written: the lock ends with the process, however."""
+    if fcntl is None:
+        yield
+        return
+    while True:
+        with path.open("xb") as file:
+            with suppress(OSError):  # not every file system has locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            # Before it was locked, somebody may have taken it for abandoned.
+            if os.fstat(file.fileno()).st_nlink:
+                yield
+                return
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what writers of a file left behind when they were killed."""
+    if fcntl is None:
+        return
+    for path in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+        with suppress(OSError), path.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

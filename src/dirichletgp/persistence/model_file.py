@@ -29,6 +29,7 @@ from .._gp.core.kernels.product import MISSING
 from .._gp.core.regressions import POWERS, SCALES, LabelTransform, LogOddsBeliefs
 from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Encoder
+from .._gp.training.compact import CompactModel
 from .._gp.training.fitted import (
     Features,
     FirstRows,
@@ -40,6 +41,7 @@ from .._gp.training.fitted import (
 )
 from .._gp.training.regional import AnyModel, RegionalModel
 from .archive import Archive, ModelFileError, read_archive, write_archive
+from .compact_form import compact_restored, form_described
 from .parameters import check_parameters
 from .regions import regions_described, regions_restored
 from .remembered import background_restored, remembered_described, scores_restored
@@ -70,6 +72,8 @@ _FIRST_ROWS = {
     "warm_up/weights": Numbers("N", NOT_NEGATIVE),
 }
 _TARGETS = (-1e6, 1e6)
+# What parameters amounted to before there were any: files of then predict what they did then.
+_BEFORE = {"tolerance": 0.0}
 
 
 def save(
@@ -166,18 +170,20 @@ def _described(classifier: Any) -> Archive:
     if fitted.encoder.class_factors is not None:
         arrays["class_factors"] = fitted.encoder.class_factors
     arrays |= kernel_arrays
-    arrays |= {"points": model.points, "prior": model.prior}
-    if isinstance(model, RegionalModel):
+    arrays |= {"points": model.points, "prior": model.prior, "counts": model.statistics.counts}
+    if isinstance(model, CompactModel):
+        content["compact"], form = form_described(model)
+        arrays |= form
+    elif isinstance(model, RegionalModel):
         arrays |= regions_described(model)
     else:
-        statistics = model.statistics
-        arrays |= {"counts": statistics.counts, "sums": statistics.sums}
-        arrays["grams"] = packed_grams(statistics.grams)
-        if model.beliefs is not None:
-            arrays["beliefs"] = model.beliefs.settings
-            content["departure"] = model.beliefs.departure
-        if model.left_out is not None:
-            arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
+        arrays["sums"] = model.statistics.sums
+        arrays["grams"] = packed_grams(model.statistics.grams)
+    if model.beliefs is not None:
+        arrays["beliefs"] = model.beliefs.settings
+        content["departure"] = model.beliefs.departure
+    if model.left_out is not None:
+        arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     remembered, remembered_arrays = remembered_described(fitted)
     return Archive(content | remembered, arrays | remembered_arrays)
 
@@ -189,7 +195,8 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     if unknown:
         raise ValueError(f"unknown parameters {sorted(unknown)}")
     parameters = {name: decoded(v, arrays) for name, v in content["parameters"].items()}
-    classifier: Any = cls(**parameters)
+    before = {name: v for name, v in _BEFORE.items() if name in cls._get_param_names()}
+    classifier: Any = cls(**before | parameters)
     sizes = check_arrays(_MODEL, arrays)
     expect(min(sizes.values()) > 0 and sizes["C"] > 1, "shapes of the arrays")
     features = _features_restored(content, sizes["D"])
@@ -261,16 +268,21 @@ def _model_restored(
         basis = basis_again(kernel, points, jitter)
     except np.linalg.LinAlgError as error:
         raise ValueError("the kernel matrix of the inducing points cannot be factored") from error
+    parts: dict[str, Any] = {
+        "basis": basis,
+        "jitter": jitter,
+        "transform": transform,
+        "prior": prior,
+        "alpha_epsilon": alpha,
+        "beliefs": _beliefs_restored(content, arrays) if "beliefs" in arrays else None,
+    }
+    if "compact" in content:
+        return compact_restored(parts, content["compact"], arrays, sizes)
     transforms = [transform, LabelTransform.dirichlet(alpha)]
     return Model(
-        basis=basis,
-        jitter=jitter,
+        **parts,
         statistics=statistics_restored(arrays, sizes, transforms),
-        transform=transform,
-        prior=prior,
-        alpha_epsilon=alpha,
         left_out=_left_out_restored(arrays, sizes) if "left_out/keys" in arrays else None,
-        beliefs=_beliefs_restored(content, arrays) if "beliefs" in arrays else None,
     )
 
 

@@ -15,6 +15,7 @@ from ..plotting.kernels import feature_names_of, has_fitted_kernel
 from ..plotting.pipelines import innermost_classifier, require, transformed_rows
 from .bootstrap import expected_error_if_calibrated, headline_metrics
 from .curves import class_curve, headline_curve
+from .deciding import cost_curves, labels_to_check, thresholds_table
 from .examined_rows import ExaminedRows, notable_rows, uncertainty_sample
 from .numbers import ReportNumbers
 from .provenance import how_it_was_made
@@ -107,7 +108,15 @@ def gather(
         relevance=relevance,
         history=list(getattr(classifier, "history_", [])),
         made=how_it_was_made(classifier, made),
+        checks=labels_to_check(prob, codes, labels, _numbers(shown, len(codes))),
+        costs=cost_curves(prob, codes, labels),
+        thresholds=thresholds_table(prob, codes, labels),
     )
+
+
+def _numbers(shown: Any, n: int) -> Integers:
+    """What the rows are called: as they are numbered where they come from, or from one on."""
+    return np.asarray(getattr(shown, "numbers", np.arange(1, n + 1)))
 
 
 def _codes(y: ArrayLike, classes: AnyArray) -> Integers:

@@ -87,6 +87,12 @@ class ReportNumbers:
     history : list of dict
     made : list of pairs of str
         How the model was made.
+    checks : dict
+        Rows whose label is unlikely.
+    costs : list of dict
+        Cost of mistakes against the share of rows declined.
+    thresholds : list of dict
+        For targets of precision and recall.
     """
 
     title: str
@@ -104,6 +110,9 @@ class ReportNumbers:
     relevance: list[dict[str, Any]] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
     made: list[tuple[str, str]] = field(default_factory=list)
+    checks: dict[str, Any] = field(default_factory=dict)
+    costs: list[dict[str, Any]] = field(default_factory=list)
+    thresholds: list[dict[str, Any]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Dicts, lists, texts and numbers."""

@@ -93,7 +93,7 @@ class Concentration:
         squares = np.square(vectors @ self.eigenvectors) / self.variance
         unexplained = np.maximum(1.0 - squares.sum(axis=1), 0.0)
         information = weight[:, None] * self.eigenvalues
-        doubt = np.full(len(vectors), self.beliefs.departure)
+        doubt = np.full(len(vectors), float(self.beliefs.departure))
         for (i, j), belief in np.ndenumerate(self.beliefs.settings):
             if belief >= _NEGLIGIBLE:
                 prior = prior_variances(self.eigenvalues, SCALES[i], POWERS[j])

@@ -15,6 +15,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from numbers import Integral
 from threading import Event, Lock
@@ -22,6 +23,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
+import threadpoolctl
 from scipy.linalg import cython_blas, cython_lapack
 from threadpoolctl import ThreadpoolController
 
@@ -33,6 +35,8 @@ Mapper = Callable[..., Any]
 
 # A multiple of the heights of all common micro-kernels of BLAS (4, 6, 8, 12, 16, 24, 48 rows).
 _BLAS_TILE = 96
+_RELEASE = "clear_controlling_thread"
+
 ROWS_OF_ONE_PIECE = 24
 """So few rows are one piece, a tile of its own: a single row costs no more than it must."""
 # Rows of a prediction that a thread takes at once: so many numbers, so many pieces in all.
@@ -45,6 +49,23 @@ _SLICE = 128
 def _controller() -> ThreadpoolController:
     """Finding the BLAS libraries of a process takes milliseconds, so it is done once."""
     return ThreadpoolController()
+
+
+@contextmanager
+def _in_control() -> Iterator[None]:
+    """Lets this thread set the number of BLAS threads.
+
+    Recent versions of `threadpoolctl` silently let only the first thread that ever did so do it.
+    """
+    release = getattr(getattr(threadpoolctl, "OpenBLASController", None), _RELEASE, None)
+    if release is None:
+        yield
+        return
+    release(force=True)
+    try:
+        yield
+    finally:
+        release(force=True)
 
 
 class _OneBlasThread:
@@ -60,14 +81,16 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._open == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+                with _in_control():
+                    self._limit = _controller().limit(limits=1, user_api="blas")
             self._open += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._open -= 1
             if self._open == 0:
-                self._limit.restore_original_limits()
+                with _in_control():
+                    self._limit.restore_original_limits()
 
 
 one_blas_thread = _OneBlasThread()

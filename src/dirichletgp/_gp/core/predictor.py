@@ -26,6 +26,7 @@ from typing import Protocol
 import numpy as np
 
 from .arrays import Array
+from .low_rank import SharedPosterior
 from .parallel import (
     cholesky,
     inverse_from_cholesky,
@@ -36,7 +37,7 @@ from .parallel import (
 )
 from .probabilities.softmax import class_probabilities
 from .probabilities.tolerance import classes_in_doubt, probabilities_within
-from .regressions import Basis, Posterior, plus_identity
+from .regressions import Basis, Latents, Posterior, plus_identity, shared_matrix
 
 # A whose smallest eigenvalue is zero cannot be factored; this much of s2 is nothing.
 _RIDGE = 1e-11
@@ -86,6 +87,29 @@ class TwoClassPredictor:
         )
 
 
+class Halves(Latents):
+    """A posterior of two classes of which only the difference is known: each has half of it."""
+
+    def __init__(self, predictor: TwoClassPredictor, basis: Basis):
+        self._triangle = predictor.triangle
+        self._factor = basis.factor
+        self.variance = 0.5 * predictor.variance
+        self.offsets = 0.5 * predictor.offset * np.array([-1.0, 1.0])
+        whitened = predictor.coefficients @ basis.factor
+        self.coefficients = 0.5 * np.stack([-whitened, whitened])
+
+    def latent(self, vectors: Array) -> tuple[Array, Array]:
+        """Mean and variance (n, 2) of the latent functions at rows with whitened vectors (n, M)."""
+        return self.mean(vectors), self.unexplained(vectors)[:, None] + self.explained(vectors)
+
+    def explained(self, vectors: Array) -> Array:
+        """Half of u' (B_0^-1 + B_1^-1) u = 2 u'u - |T L u|^2 for each class, (n, 2)."""
+        half = multiply_rows(self._triangle, multiply_rows(self._factor, vectors.copy()))
+        squares = np.einsum("nm,nm->n", vectors, vectors)
+        rest = squares - 0.5 * np.einsum("nm,nm->n", half, half)
+        return np.repeat(np.maximum(rest, 0.0)[:, None], 2, axis=1)
+
+
 @dataclass(frozen=True)
 class ManyClassPredictor:
     """Three classes or more.
@@ -93,49 +117,56 @@ class ManyClassPredictor:
     Attributes
     ----------
     basis : Basis
-    posterior : Posterior
+    posterior : Posterior or SharedPosterior
     shared : ndarray of shape (M, M)
         R, the Cholesky factor of I + u0 G^.
+    ratio : float
+        u0 / u1.
+    share : float, default=1
+        Of a tolerance, what may be spent here; the rest was spent on rounding.
     """
 
     basis: Basis
-    posterior: Posterior
+    posterior: Posterior | SharedPosterior
     shared: Array
+    ratio: float
+    share: float = 1.0
 
     def probabilities(self, values: Array, tolerance: float) -> Array:
         """Class probabilities (n, C), none off by more than the tolerance."""
+        tolerance *= self.share
         vectors = solve_rows(self.basis.factor, values)
         posterior = self.posterior
         mean = posterior.mean(vectors)
         rest = posterior.unexplained(vectors)
-        centre, deviation = self.between(vectors)
+        half = solve_rows(self.shared, vectors.copy())
+        centre, deviation = self.between(vectors, half)
         doubt = classes_in_doubt(mean, rest + centre, deviation, tolerance)
         variance = np.repeat((rest + centre)[:, None], mean.shape[1], axis=1)
+        source = half if posterior.from_half else vectors
         for c in np.flatnonzero(doubt.any(axis=0)).tolist():
             rows = np.flatnonzero(doubt[:, c])
-            exact = posterior.explained_of(c, padded_rows(vectors, rows))
+            exact = posterior.explained_of(c, padded_rows(source, rows))
             variance[rows, c] = rest[rows] + exact[: len(rows)]
         return probabilities_within(mean, variance, tolerance)
 
-    def between(self, vectors: Array) -> tuple[Array, Array]:
+    def between(self, vectors: Array, half: Array) -> tuple[Array, Array]:
         """Centre and half width (n,) of what u' B_c^-1 u of all classes lies in."""
-        half = solve_rows(self.shared, vectors.copy())
         one = np.einsum("nm,nm->n", half, half)
-        transform = self.posterior.transform
-        other = one * (transform.precision_out / transform.precision_in)
-        other = np.minimum(other, np.einsum("nm,nm->n", vectors, vectors))
+        other = np.minimum(one * self.ratio, np.einsum("nm,nm->n", vectors, vectors))
         return 0.5 * (one + other), 0.5 * np.abs(one - other)
 
 
 def make_predictor(basis: Basis, posterior: Posterior, total: Array) -> Predictor:
     """The predictor of a posterior, whose rows have the whitened Gram `total` (M, M)."""
     if len(posterior.offsets) == 2:
-        return _two_classes(basis, posterior)
-    shared = plus_identity(posterior.transform.precision_out * total)
-    return ManyClassPredictor(basis, posterior, cholesky(shared, overwrite=True))
+        return two_class_predictor(basis, posterior)
+    shared = cholesky(shared_matrix(total, posterior.transform), overwrite=True)
+    return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
 
 
-def _two_classes(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
+def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
+    """One mean and one triangle for the difference of two classes."""
     coefficients = posterior.coefficients[1:] - posterior.coefficients[:1]
     a = plus_identity(np.zeros(basis.factor.shape), 2.0 + _RIDGE)
     for factor in posterior.factors:

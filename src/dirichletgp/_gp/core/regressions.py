@@ -89,6 +89,11 @@ class LabelTransform:
         """u0, the inverse noise of a row out of the class."""
         return 1.0 / self.noise_out
 
+    @property
+    def ratio(self) -> float:
+        """u0 / u1."""
+        return self.noise_in / self.noise_out
+
     def offsets(self, prior: Array) -> Array:
         """Latent value mu_c far from all data: log prior, centred on the mean target.
 
@@ -188,8 +193,24 @@ def make_basis(kernel: Kernel, points: Array, jitter: float) -> Basis:
     return Basis(kernel, points, cholesky(points_covariance(kernel, points, jitter)))
 
 
+class Latents:
+    """What posteriors share: means from coefficients, and the variance that no point explains."""
+
+    variance: float
+    offsets: Array
+    coefficients: Array
+
+    def mean(self, vectors: Array) -> Array:
+        """Mean (n, C) of the latent functions at rows with whitened vectors (n, M)."""
+        return vectors @ self.coefficients.T + self.offsets
+
+    def unexplained(self, vectors: Array) -> Array:
+        """Prior variance that the points say nothing about, s2 - u'u, of shape (n,)."""
+        return np.maximum(self.variance - np.einsum("nm,nm->n", vectors, vectors), 0.0)
+
+
 @dataclass(frozen=True)
-class Posterior:
+class Posterior(Latents):
     """C Gaussian posteriors over M whitened coefficients.
 
     Attributes
@@ -212,6 +233,9 @@ class Posterior:
     offsets: Array
     coefficients: Array
     factors: Array
+
+    from_half = False
+    """Whether `explained_of` takes R^-1 u, with I + u0 G^ = R R', in the place of u."""
 
     @classmethod
     def from_statistics(
@@ -239,10 +263,6 @@ class Posterior:
         """Mean and variance (n, C) of the latent functions at rows with whitened vectors (n, M)."""
         variance = self.unexplained(vectors)[:, None] + self.explained(vectors)
         return self.mean(vectors), variance
-
-    def mean(self, vectors: Array) -> Array:
-        """Mean (n, C) of the latent functions at rows with whitened vectors (n, M)."""
-        return vectors @ self.coefficients.T + self.offsets
 
     def latent_without_row(
         self, vectors: Array, codes: Integers, weights: Array | None
@@ -280,10 +300,6 @@ class Posterior:
         mean = mean_without_row(vectors @ self.coefficients.T, target, h)
         variance = self.unexplained(vectors)[:, None] + quadratic / (1.0 - h)
         return mean + self.offsets, variance
-
-    def unexplained(self, vectors: Array) -> Array:
-        """Prior variance that the points say nothing about, s2 - u'u, of shape (n,)."""
-        return np.maximum(self.variance - np.einsum("nm,nm->n", vectors, vectors), 0.0)
 
     def explained(self, vectors: Array) -> Array:
         """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""

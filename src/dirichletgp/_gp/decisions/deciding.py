@@ -263,6 +263,7 @@ class DecidingClassifier(FittedClassifier):
         recall: float | None = None,
         label: Any = None,
         level: float = 0.95,
+        left_out: bool = True,
         sample_weight: ArrayLike | None = None,
     ) -> Threshold:
         """The threshold on a label's probability that reaches a precision or a recall.
@@ -283,6 +284,9 @@ class DecidingClassifier(FittedClassifier):
             None: the second of two classes.
         level : float, default=0.95
             Of the intervals.
+        left_out : bool, default=True
+            Whether `X` are rows that the model was fitted to, so that each must be left out. False:
+            other rows.
         sample_weight : array-like of shape (n,) or None
             Their weights in the fit.
 
@@ -308,7 +312,7 @@ class DecidingClassifier(FittedClassifier):
         wanted = fraction(target, recall if precision is None else precision)
         level = fraction("level", level)
         place = self._place_of(label)
-        probabilities = self.loo_proba(X, y, sample_weight)
+        probabilities = self.loo_proba(X, y, sample_weight) if left_out else self.predict_proba(X)
         codes = self._fitted.encoder.codes(checked_labels(y, probabilities))
         weights = sample_weights(sample_weight, len(codes))
         reached = Reached.of(probabilities[:, place], codes == place, weights)

@@ -174,12 +174,27 @@ def fit_scaler(
                 f"scaler={scaler!r} gives sparse rows; pass a transformer with dense output."
             )
         return made
-    for rows in row_slices(len(X), 10_000):
-        if scaler == "standard" and sample_weight is not None:
-            made.partial_fit(X[rows], sample_weight=sample_weight[rows])
-        else:
-            made.partial_fit(X[rows])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in row_slices(len(X), 10_000):
+            if scaler == "standard" and sample_weight is not None:
+                made.partial_fit(X[rows], sample_weight=sample_weight[rows])
+            else:
+                made.partial_fit(X[rows])
+    _refuse_overflow(scaler, made, X)
     return made
+
+
+def _refuse_overflow(scaler: str, fitted: Any, X: Array) -> None:
+    """`ValueError` if numbers are so large that their variance or range is not finite."""
+    spread = fitted.var_ if scaler == "standard" else fitted.data_range_
+    wrong = np.flatnonzero(~np.isfinite(spread))
+    if len(wrong):
+        j = int(wrong[0])
+        largest = float(np.nanmax(np.abs(X[:, j])))
+        raise ValueError(
+            f"X holds numbers as large as {largest:g} in column {j}, too large for "
+            f"scaler={scaler!r}; pass scaler='quantile', or divide the column."
+        )
 
 
 def tied_columns(X: AnyArray, n_classes: int) -> Integers:

@@ -23,7 +23,6 @@ from .kernel_search import State, basis_of
 from .label_search import LabelSearch, rows_that_score
 from .region_search import (
     EVALUATIONS,
-    FEWEST_ROWS,
     Proposal,
     Size,
     proposals,
@@ -70,9 +69,7 @@ class Cutter:
             raise ValueError(
                 f"n_regions={settings.n_regions} is not possible {reason}; pass n_regions=1."
             )
-        many = len(rows.sample) >= FEWEST_ROWS
-        by_itself = settings.n_regions == "auto" and not reason and many
-        self._possible = self._asked_for or by_itself
+        self._possible = not reason
 
     def _obstacle(self, in_pieces: bool) -> str:
         """Why rows cannot be cut, or nothing."""

@@ -25,6 +25,7 @@ from .fitted import LeftOut, Model
 from .inducing_points import PointPlacer
 from .kernel_search import KernelTraining, Objective, State, basis_of, searched
 from .label_search import LabelSearch, rows_that_score
+from .plain_models import given_labels, linear_kernel
 from .settings import Progress, Stage, warn_caller
 
 AnyState = TypeVar("AnyState", bound=State)
@@ -38,11 +39,8 @@ _FOLDS = 5
 _FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-5
 # Evaluations of the label search of a plainer model, which usually loses.
 _EVALUATIONS = 10
-# Lengthscale of an all but linear model, in typical ones, and variance of an all but constant one.
-_FAR, _NOTHING = 10.0, 1e-8
-# A label transform with which an all but linear model is as good as logistic regression (known
-# problems of 50 to 1,000 rows, classes of a size): with fifty rows, none can be learned as good.
-_SEPARATION, _NOISE_IN, _NOISE_OUT = 3.4, 1.2, 2.1
+# Variance of an all but constant model.
+_NOTHING = 1e-8
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
 # number that these very rows have chosen, as in Akaike's criterion. A label transform is three.
 _OF_LABELS, _OF_FREQUENCY = 3.0, 1.0
@@ -116,7 +114,7 @@ class FewRows:
             models = {
                 "learned": learned,
                 "linear": self._linear(learned),
-                "linear, given labels": self._linear(learned, self._given_labels),
+                "linear, given labels": self._linear(learned, given_labels(self._pool.repetition)),
                 "constant": self._constant(learned),
             }
             losses = {name: self._loss(model) for name, model in models.items()}
@@ -133,12 +131,6 @@ class FewRows:
             _warn_of_frequencies(losses["learned"], losses["constant"])
         return models[best]
 
-    @property
-    def _given_labels(self) -> LabelTransform:
-        """Labels as plain as the kernel; of rows that are there many times, each once."""
-        times = self._pool.repetition
-        return LabelTransform.from_constants(_SEPARATION, times * _NOISE_IN, times * _NOISE_OUT)
-
     def _loss(self, model: Model) -> float:
         assert model.left_out is not None
         return model.left_out.loss(self._pool)
@@ -149,7 +141,7 @@ class FewRows:
         The label transform is, unless it is given.
         """
         workers = self.training.resources.workers
-        kernel = self.typical.stretched(_FAR, _FAR**2 * self.typical.variance)
+        kernel = linear_kernel(self.typical)
         basis, state = basis_of(State(kernel, self.points))
         statistics = self._statistics(basis)
         if transform is None:

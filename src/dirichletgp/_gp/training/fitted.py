@@ -118,6 +118,9 @@ class Model:
     solved: Posterior | None = field(default=None, compare=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
+    learns = True
+    """Whether rows can be added: not to a compact model (`compact.py`)."""
+
     @property
     def kernel(self) -> Kernel:
         """The kernel of the basis."""
@@ -160,6 +163,11 @@ class Model:
                     found = make_predictor(self.basis, posterior, self.statistics.total)
                     vars(self)["_predictor"] = found
         return found
+
+    def latent(self, n_jobs: int | None) -> Callable[[Array], tuple[Array, Array]]:
+        """The function from scaled rows to latent means and variances (n, C)."""
+        posterior = self.prepared(n_jobs)
+        return lambda rows: posterior.latent(self.basis.vectors(rows))
 
     @cached_property
     def at_points(self) -> KernelAt:

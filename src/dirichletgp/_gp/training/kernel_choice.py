@@ -36,6 +36,7 @@ _FEW_CLASSES = 4  # with more, trying label transforms takes longer than it help
 # models were 20 % apart), the kernel for tables a little more than distances.
 _GAIN_OF_FEATURES, _GAIN_OF_TABLES = 0.03, 0.002
 _FEWEST_ROWS = 20
+_ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
@@ -192,7 +193,9 @@ class _Trial:
         place = np.empty(len(self.rows), dtype=np.intp)
         for code in range(self.rows.n_classes):
             members = np.flatnonzero(self.rows.codes == code)
-            place[members] = np.arange(len(members))
+            # Classes of a row or two begin with different ones, or one fold would have them all.
+            start = code if len(self.rows) < _ROWS_PER_CLASS * self.rows.n_classes else 0
+            place[members] = start + np.arange(len(members))
         return place
 
     def _some(self) -> Integers:

@@ -30,8 +30,6 @@ from .kernel_search import JITTER, State, basis_of
 from .label_search import LabelSearch, Predicted, ScoringRows
 from .settings import Resources, class_prior
 
-# Fewer rows than this are not cut unless it is asked for.
-FEWEST_ROWS = 30_000
 # Rows for each region, before those of its border zones.
 _ROWS_OF_A_REGION = 500
 _MOST_POINTS, _FEWEST_POINTS = 256, 96

@@ -23,7 +23,7 @@ from ..core.parallel import Workers, row_slices
 from ..core.probabilities.softmax import class_probabilities
 from ..core.regional import RegionalBasis, RegionalStatistics, apart, rows_at_once
 from ..core.regions import Regions
-from ..core.regressions import LabelTransform, Posterior
+from ..core.regressions import LabelTransform, LogOddsBeliefs, Posterior
 from .fitted import LeftOut, Model
 
 # Rows of a region are predicted so many at a time, the last ones padded: the bits of a prediction
@@ -77,6 +77,16 @@ class RegionalModel:
     def left_out(self) -> LeftOut | None:
         """Rows are too many for anything but the closed form."""
         return None
+
+    @property
+    def beliefs(self) -> LogOddsBeliefs | None:
+        """What labels say about log-odds: each region asks its own sums."""
+        return None
+
+    @property
+    def learns(self) -> bool:
+        """Rows can be added and taken away."""
+        return True
 
     @cached_property
     def points(self) -> Array:

@@ -12,8 +12,9 @@
 5. Statistics: one pass over all rows.
 6. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
 
-With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). Where
-there are no more rows than points, the rows themselves are the points: the exact model.
+With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). If many
+rows are predicted better by plain ones, all is learned again from longer lengthscales.
+Where there are no more rows than points, the rows themselves are the points: the exact model.
 """
 
 from dataclasses import dataclass, replace
@@ -43,20 +44,28 @@ from .kernel_search import (
     warn_of_jitter,
 )
 from .label_search import LabelSearch, log_odds_beliefs, rows_that_score, set_scores
+from .plain_models import Loss, plain_losses, warn_of_plain_model
 from .regional import AnyModel
 from .set_scores import SetScores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
+MANY_ROWS = 30_000
+"""Fewer rows than this are not cut into regions unless it is asked for."""
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
 _SURPRISE_FLOOR = 0.05
 # The kernel is learned as if labels were noisy: where they are not, little is lost; where they are
 # and the noise is too small, lengthscales become so short that every row explains itself, and
 # nothing later gets them out of it.
 _FIRST_ALPHA = 0.3
+# Where so many rows are alone in their class, rows left out cannot choose: their class has none
+# left that could speak for it. Then labels are taken to be as noisy as this.
+_ALONE, _ALPHA_OF_ALONE = 1 / 3, 0.1
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
+# Where a model that does not beat plain ones begins again: so many typical lengthscales.
+_LONG = 3.0
 # So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
 _MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
@@ -135,6 +144,11 @@ class TrainingRows(NamedTuple):
     class_factors: Array | None = None
 
 
+def _are_alone(pool: InMemoryRows) -> bool:
+    """Whether many rows are the only one of their class, repetitions not counted."""
+    return int(np.sum(pool.class_sizes == 1)) >= _ALONE * len(pool)
+
+
 class Trained(NamedTuple):
     """The outcome of the schedule."""
 
@@ -192,29 +206,41 @@ class Trainer:
         The search for the kernel begins at `start`, or where the settings say. Rows that are not
         `settled`, the first of a stream, do not decide for a plainer model.
         """
-        cutter = Cutter(self.rows, self.settings, self.resources, in_pieces=record is not None)
+        cutter = None
+        if self._may_cut:
+            cutter = Cutter(self.rows, self.settings, self.resources, in_pieces=record is not None)
         state = None
         if record is not None:
             state = record.trained(self.resources.rng, self._expected)
         if state is None:
             state = self._learn_kernel(start)
-            cutter.propose(state, self.placer.pool)
-            if cutter.decided:
-                return self._cut(cutter, state)
+            if cutter is not None:
+                cutter.propose(state, self.placer.pool)
+                if cutter.decided:
+                    return self._cut(cutter, state)
             state = self._with_all_points(state)
             if record is not None:
                 record.keep_trained(state, self.resources.rng)
         model = self._finish(state, _Watcher(self.resources.progress, record))
-        if cutter.is_better_than(model):
+        if cutter is not None and cutter.is_better_than(model):
             return self._cut(cutter, state)
-        if self._rows_are_few and self.settings.max_iter > 0 and settled:
-            model = self._compared(model, state)
+        if self.settings.max_iter > 0 and settled:
+            if self._rows_are_few:
+                model = self._compared(model, state)
+            elif self._may_be_plainer:
+                model, state = self._guarded(model, state)
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
         model = replace(model, beliefs=self._beliefs(model))
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter, self._scores(model))
+
+    @property
+    def _may_cut(self) -> bool:
+        """Whether regions are asked for, or there are rows enough to try them."""
+        n_regions = self.settings.n_regions
+        return n_regions != 1 and (n_regions != "auto" or len(self.rows.sample) >= MANY_ROWS)
 
     def _cut(self, cutter: Cutter, state: DirichletState) -> Trained:
         """The model of the regions that were proposed."""
@@ -268,7 +294,8 @@ class Trainer:
 
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
-        alpha = alpha if isinstance(alpha, float) else _FIRST_ALPHA
+        if isinstance(alpha, str):
+            alpha = _ALPHA_OF_ALONE if self._labels_are_guessed else _FIRST_ALPHA
         target_variance = LabelTransform.dirichlet(alpha).target_variance(self.rows.prior)
         of_rows = self.training.start_kernel(self.placer.pool, target_variance)
         kernel = of_rows if kernel is None else of_rows.beginning_at(kernel)
@@ -282,13 +309,18 @@ class Trainer:
         """Whether left-out rows choose alpha_epsilon; the paper's rule does not leave them out."""
         return self.settings.alpha_epsilon != "training"
 
+    @cached_property
+    def _labels_are_guessed(self) -> bool:
+        """Whether no row left out can say how noisy labels are."""
+        return self._leave_out and _are_alone(self.placer.pool)
+
     @property
     def _alpha_is_open(self) -> bool:
         """Whether left-out rows decide about alpha_epsilon.
 
         Few rows cannot; only the label transform, three constants, follows them.
         """
-        if not isinstance(self.settings.alpha_epsilon, str):
+        if not isinstance(self.settings.alpha_epsilon, str) or self._labels_are_guessed:
             return False
         return not self._rows_are_few or self.settings.label_transform == "dirichlet"
 
@@ -368,6 +400,8 @@ class Trainer:
     ) -> tuple[float, LabelTransform]:
         """alpha_epsilon and the label transform of the finished model."""
         progress = self.resources.progress
+        if self._labels_are_guessed:
+            return state.alpha_epsilon, state.transform
         if self.settings.label_transform == "learned":
             with progress.stage(Stage.LABELS):
                 if self._rows_are_few:
@@ -423,7 +457,8 @@ class Trainer:
 
     def _beliefs(self, model: Model) -> LogOddsBeliefs:
         """What some rows, or all if they are few, say about log-odds beyond the fitted ones."""
-        pool, posterior = self.placer.pool, model.posterior
+        pool, posterior = self.placer.pool, model.solved
+        assert posterior is not None
         size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
         size = min(size, _MOST_JUDGES)
         rows = pool.take(pool.stratified_sample(size, self.resources.rng))
@@ -439,7 +474,7 @@ class Trainer:
 
         parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
         vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
-        vectors /= np.sqrt(model.kernel.variance)
+        vectors /= np.sqrt(posterior.variance)
         seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
         return log_odds_beliefs(vectors, rows.codes, rows.weights, probabilities, bool(seen))
 
@@ -455,6 +490,38 @@ class Trainer:
         left_out = self._few_rows.left_out(state, self._objective, model.transform)
         model = replace(model, left_out=left_out)
         return self._few_rows.best(model) if self._may_be_plainer else model
+
+    def _guarded(self, model: Model, state: DirichletState) -> tuple[Model, DirichletState]:
+        """The model, if it beats plain ones; otherwise the better of two, and a warning."""
+        typical = self._typical_kernel(LabelTransform.dirichlet(_FIRST_ALPHA))
+        pool, progress = self.placer.pool, self.resources.progress
+        with progress.stage(Stage.COMPARISON, "plain models"):
+            plain = plain_losses(pool, typical, self.rows.prior, self.resources.workers)
+            loss = self._left_out_loss(model)
+            said = [f"{name} {found.mean:.4f}" for name, found in plain.items()]
+            progress.note(f"learned {loss.mean:.4f}, {', '.join(said)}")
+        best = min(plain, key=lambda name: plain[name].mean)
+        if not loss.is_worse_than(plain[best]):
+            return model, state
+        search = self._search
+        longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
+        again = self._with_all_points(self._learn_kernel(longer))
+        again = replace(again, n_iter=state.n_iter + again.n_iter)
+        other = self._finish(again, _Watcher(progress, None))
+        other_loss = self._left_out_loss(other)
+        if other_loss.mean < loss.mean:
+            model, state, loss = other, again, other_loss
+        else:
+            self._search = search
+        if loss.is_worse_than(plain[best]):
+            warn_of_plain_model(loss.mean, best, plain[best].mean)
+        return model, state
+
+    def _left_out_loss(self, model: Model) -> Loss:
+        """The loss of rows that the model leaves out, under a kernel that was learned from them."""
+        search = self._search
+        assert search is not None  # it has just chosen the label transform
+        return Loss.of(search.log_probabilities(model.transform), search.rows.weights)
 
     @property
     def _may_be_plainer(self) -> bool:

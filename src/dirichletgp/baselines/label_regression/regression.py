@@ -13,7 +13,13 @@ from ..._gp.core.arrays import Array
 from ..._gp.core.parallel import Workers
 from ..._gp.rows.in_memory import InMemoryRows
 from ..._gp.training.inducing_points import PointPlacer
-from ..._gp.training.kernel_search import KernelTraining, State, basis_of, warn_of_jitter
+from ..._gp.training.kernel_search import (
+    KernelTraining,
+    State,
+    WithBelief,
+    basis_of,
+    warn_of_jitter,
+)
 from ..._gp.training.settings import (
     KernelSettings,
     Progress,
@@ -84,17 +90,22 @@ class LabelTrainer:
         placer = PointPlacer(self.rows, self.settings, self.resources)
         training = KernelTraining(self.rows, self.settings, self.resources)
         kernel = training.start_kernel(placer.pool, spread)
+        typical = training.typical_kernel(placer.pool, spread)
+
+        def objective(sample: InMemoryRows, state: State) -> WithBelief:
+            """The bound of all regressions, and what is believed of their kernel."""
+            workers = self.resources.workers
+            bound = LabelObjective(sample, self.frequencies, state.jitter, workers)
+            return WithBelief(bound, typical, len(self.frequencies))
+
         state = State(kernel, placer.first_points(kernel), noise=self.noise or spread)
         if max_iter > 0:
-            state = training.run(state, self._objective, max_iter).state
+            state = training.run(state, objective, max_iter).state
         if len(state.points) < placer.n_points:
             state = replace(state, points=placer.all_points(state.kernel))
             if max_iter > 0:
-                state = training.run(state, self._objective, max(1, max_iter // 10)).state
+                state = training.run(state, objective, max(1, max_iter // 10)).state
         return state
-
-    def _objective(self, sample: InMemoryRows, state: State) -> LabelObjective:
-        return LabelObjective(sample, self.frequencies, state.jitter, self.resources.workers)
 
 
 class GPRegressionClassifier(LabelClassifier):

@@ -14,6 +14,7 @@ from ..._gp.training.kernel_search import (
     Coordinates,
     KernelTraining,
     State,
+    WithBelief,
     basis_of,
     warn_of_jitter,
 )
@@ -167,14 +168,15 @@ class VariationalTrainer:
     def _by_full_batches(self, state: State, max_iter: int) -> tuple[State, bool]:
         """The state found, and whether it was learned from a sample of the rows."""
         made: list[VariationalObjective] = []
+        typical = self._training.typical_kernel(self._placer.pool, _START_VARIANCE)
 
-        def objective(sample: InMemoryRows, state: State) -> VariationalObjective:
+        def objective(sample: InMemoryRows, state: State) -> WithBelief:
             tolerance = self._inner(sample)
             workers = self.resources.workers
             made.append(
                 VariationalObjective(sample, self.likelihood, state.jitter, tolerance, workers)
             )
-            return made[-1]
+            return WithBelief(made[-1], typical, 1.0)
 
         found = self._training.run(state, objective, max_iter, self.settings.tolerance)
         self._belief = made[-1].belief

@@ -54,6 +54,25 @@ const charts = (() => {
     })), { hint: "The dashed line is the accuracy on all rows.", onChoose });
   }
 
+  // Mean cost of a row against the share declined: what mistakes cost, and with it what declining does.
+  function costs(container, points, price) {
+    const totals = points.map(([share, cost]) => cost + price * share);
+    const top = Math.max(1e-9, ...totals.slice(0, 1), points[0][1], totals[totals.length - 1]) * 1.06;
+    const { root, x, y } = frame(container, {
+      x: [0, 1], y: [0, top], xTicks: fifths, yTicks: ticks(0, top, 5), xFormat: percent,
+      yFormat: (v) => v.toPrecision(2), xLabel: "Rows declined", yLabel: "Mean cost of a row",
+    });
+    node("path", { class: "ideal", d: path(points.map(([share, cost]) => [x(share), y(cost)])) }, root);
+    const places = points.map(([share], i) => [x(share), y(totals[i])]);
+    node("path", { class: "line", d: path(places) }, root);
+    const best = totals.indexOf(Math.min(...totals));
+    node("circle", { class: "dot", cx: places[best][0], cy: places[best][1], r: 5 }, root);
+    cursor(container, root, points.map(([share, cost], i) => ({
+      px: places[i][0], py: places[i][1],
+      text: `Declining ${percent(share)} of the rows costs ${totals[i].toFixed(3)} a row, of which ${cost.toFixed(3)} for mistakes.`,
+    })), { hint: `Least at ${percent(points[best][0])} declined: ${totals[best].toFixed(3)} a row.` });
+  }
+
   // Epistemic uncertainty spans decades: logarithmic, with everything below the floor on the floor.
   function uncertainty(container, points) {
     const floor = 1e-4, top = Math.max(0.02, ...points.map((p) => p[1])) * 1.5;
@@ -109,5 +128,5 @@ const charts = (() => {
     cursor(container, root, readings, { hint: searches.map((s) => `${s.stage} (${s.seconds.toFixed(1)} s)`).join(" · ") });
   }
 
-  return { reliability, rejection, uncertainty, history };
+  return { reliability, rejection, costs, uncertainty, history };
 })();

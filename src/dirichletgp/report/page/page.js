@@ -44,7 +44,15 @@
   for (const button of buttons) button.addEventListener("click", () => showRows(button.dataset.rows));
   showRows(data.rows.wrong.length ? "wrong" : "least");
 
-  const drawings = { reliability: drawReliability, rejection: drawRejection, classwise: drawClasswise };
+  const ratio = document.getElementById("cost-ratio"), price = document.getElementById("decline-price");
+  function drawCosts() {
+    document.getElementById("decline-out").textContent = Number(price.value).toFixed(2);
+    charts.costs(place("costs"), data.costs[ratio ? Number(ratio.value) : 0].points, Number(price.value));
+  }
+  price.addEventListener("input", drawCosts);
+  if (ratio) ratio.addEventListener("change", drawCosts);
+
+  const drawings = { reliability: drawReliability, rejection: drawRejection, classwise: drawClasswise, costs: drawCosts };
   if (data.uncertainty) drawings.uncertainty = () => charts.uncertainty(place("uncertainty"), data.uncertainty.points);
   if (data.history.length) drawings.history = () => charts.history(place("history"), data.history);
 

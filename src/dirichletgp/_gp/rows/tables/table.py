@@ -217,6 +217,9 @@ class Table:
         """All rows, as Arrow batches with these columns (None: all) in this order."""
         with in_one_line(self.name):
             for batch in self._read(self.columns if columns is None else columns):
+                if not self.is_csv:
+                    # Arrow files are taken as they are: places of texts may lie outside of them.
+                    batch.validate(full=True)
                 if batch.num_rows:
                     yield batch
 

@@ -1,0 +1,132 @@
+"""Sets, decisions, explanations and labels to check on the command line."""
+
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
+
+from dirichletgp import DirichletGPClassifier
+from dirichletgp.cli import main
+
+FAST = ("--n-inducing", "25", "--kernel", "rbf")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A table with three labels that are wrong, and a model of it."""
+    folder = tmp_path_factory.mktemp("decisions")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 2))
+    sick = X[:, 0] > 0
+    X[:, 0] += np.where(sick, 1.5, -1.5)
+    sick[:3] = ~sick[:3]
+    lines = [f"{a:.4f},{b:.4f},{'yes' if s else 'no'}" for (a, b), s in zip(X, sick, strict=True)]
+    table = folder / "rows.csv"
+    table.write_text("\n".join(["dose,age,sick", *lines]) + "\n")
+    return folder, table
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    return ended.value.code, captured.out, captured.err
+
+
+@pytest.fixture
+def model(files, monkeypatch, capsys):
+    folder, table = files
+    path = folder / "model.dgp"
+    if not path.exists():
+        code, _, error = run(
+            monkeypatch, capsys, "fit", table, "-t", "sick", "-o", path, "--json", *FAST
+        )
+        assert not code, error
+    return path
+
+
+def read(path):
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def test_audit_lists_wrong_labels_first(files, monkeypatch, capsys):
+    folder, table = files
+    out = folder / "audit.csv"
+    code, said, error = run(
+        monkeypatch, capsys, "audit", table, "--target", "sick", "-o", out, "--json", *FAST
+    )
+    assert not code, error
+    rows = read(out)
+    assert {row["row"] for row in rows[:3]} == {"1", "2", "3"}
+    assert all(row["given"] != row["suggested"] for row in rows)
+    summary = json.loads(said)
+    assert summary["rows"] == 160
+    assert summary["issues"] == len(rows)
+    assert summary["first"][0]["row"] == int(rows[0]["row"])
+    assert set(rows[0]) >= {"probability", "twin", "dose", "age"}
+
+
+def test_predictions_have_sets_decisions_and_contributions(files, model, monkeypatch, capsys):
+    folder, table = files
+    out = folder / "predicted.csv"
+    options = ("--set", "0.9", "--explain", "--cost", "yes:no=9", "--decline", "0.2")
+    code, _, error = run(monkeypatch, capsys, "predict", model, table, "-o", out, *options)
+    assert not code, error
+    rows = read(out)
+    classifier = DirichletGPClassifier.load(model)
+    import pandas as pd
+
+    X = pd.read_csv(table)[["dose", "age"]]
+    sets = classifier.predict_set(X, 0.9)
+    assert [row["set"].split("|") for row in rows] == [
+        classifier.classes_[inside].tolist() for inside in sets
+    ]
+    decision = classifier.decide(X, [[0, 1], [9, 0]], 0.2)
+    assert [row["declined"] == "true" for row in rows] == decision.declined.tolist()
+    assert all((row["decision"] == "") == (row["declined"] == "true") for row in rows)
+    mean, _ = classifier.latent_mean_and_variance(X)
+    odds = mean[:, 1] - mean[:, 0]
+    for row, value in zip(rows, odds, strict=True):
+        parts = ("contribution_base", "contribution_dose", "contribution_age")
+        total = sum(float(row[part]) for part in parts)
+        assert total == pytest.approx(value if row["label"] == "yes" else -value, abs=1e-6)
+
+
+def test_importance_and_thresholds_as_json(files, model, monkeypatch, capsys):
+    _, table = files
+    code, said, error = run(monkeypatch, capsys, "explain", model, table, "--json")
+    assert not code, error
+    assert json.loads(said)["columns"][0]["column"] == "dose"
+    code, said, error = run(
+        monkeypatch, capsys, "threshold", model, table, "--recall", "0.8", "--json"
+    )
+    assert not code, error
+    assert json.loads(said)["recall"] >= 0.8
+    for command in ("explain", "threshold"):
+        more = () if command == "explain" else ("--precision", "0.7")
+        code, said, error = run(monkeypatch, capsys, command, model, table, *more)
+        assert not code, error
+        assert "dose" in said or "threshold" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--cost", "yes-no=9"), "is not TRUE:DECIDED=COST"),
+        (("--set", "2"), "--set=2.0 is not valid"),
+    ],
+)
+def test_wrong_options_are_refused_in_a_line(files, model, monkeypatch, capsys, options, problem):
+    _, table = files
+    code, _, error = run(monkeypatch, capsys, "predict", model, table, *options)
+    assert code == 2
+    assert error.startswith("error: ")
+    assert problem in error

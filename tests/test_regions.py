@@ -333,9 +333,9 @@ def test_rows_are_cut_where_that_pays(monkeypatch):
 def test_rows_are_not_cut_where_that_does_not_pay(monkeypatch):
     monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3_000, 2))
-    y = (X[:, 0] + rng.logistic(size=3_000) > 0).astype(int)
-    classifier = quick(n_regions="auto").fit(X, y)
+    X = rng.normal(size=(6_000, 2))
+    y = (X[:, 0] + rng.logistic(size=6_000) > 0).astype(int)
+    classifier = quick(n_regions="auto", n_jobs=2).fit(X, y)
     notes = [stage["note"] for stage in classifier.history_ if stage["stage"].startswith("regions")]
     assert classifier.n_regions_ == 1
     assert "no regions" in notes[-1]

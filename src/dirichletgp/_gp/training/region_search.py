@@ -11,7 +11,6 @@ the first one made shorter are tried, as long as left-out rows gain.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -210,6 +209,11 @@ class Cutting:
     regions : Regions
     most_points : int
     resources : Resources
+
+    Attributes
+    ----------
+    members : list of ndarray
+        Positions of the rows of each region.
     """
 
     def __init__(
@@ -220,9 +224,9 @@ class Cutting:
         self.most_points = most_points
         self.workers = resources.workers
         self._seed = resources.rng.randint(2**31)
+        self.members = self._placed()
 
-    @cached_property
-    def members(self) -> list[Integers]:
+    def _placed(self) -> list[Integers]:
         """Positions of the rows of each region."""
 
         def placed(place: slice) -> Places:

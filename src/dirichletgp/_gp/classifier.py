@@ -143,6 +143,8 @@ class DirichletGPClassifier(DecidingClassifier):
         The fitted scaler.
     n_regions_ : int
         Regions that the rows were cut into.
+    regions_ : dict or None
+        Numbers about them; None without regions.
     n_iter_ : int
         Evaluations of the bound that training took.
     history_ : list of dict

@@ -171,6 +171,16 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return model.regions.number if isinstance(model, RegionalModel) else 1
 
     @property
+    def regions_(self) -> dict[str, Any] | None:
+        """How many regions, points and rows of a region there are; None without regions.
+
+        "regions", "of one class", "points", "rows of a region" (fewest, median, most), "overlap":
+        how many regions a row is in, on average.
+        """
+        model = self._known("regions_").model
+        return model.summary() if isinstance(model, RegionalModel) else None
+
+    @property
     def n_iter_(self) -> int:
         """Evaluations of the bound that training took."""
         return self._known("n_iter_").n_iter

@@ -107,6 +107,15 @@ def test_columns_of_two_values_are_cut_between_them():
     np.testing.assert_allclose(np.abs(tree.thresholds), 2.5, atol=0.1)
 
 
+def test_many_columns_are_cut_across_the_direction_of_most_variance():
+    rng = np.random.default_rng(0)
+    direction = rng.normal(size=80)
+    X = 5 * rng.normal(size=(500, 1)) * direction + rng.normal(size=(500, 80))
+    found = tree_of(X, 2).directions[0]
+    cosine = found @ direction / np.linalg.norm(found) / np.linalg.norm(direction)
+    assert abs(cosine) > 0.99
+
+
 def test_rows_that_are_all_alike_cannot_be_cut():
     assert tree_of(np.ones((50, 3))) is None
 

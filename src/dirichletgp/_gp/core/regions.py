@@ -27,6 +27,8 @@ _MISSING = -1e100
 _ROWS_OF_A_CUT = 4_000
 # The part of the rows of a region that lies in the border zone of a cut.
 _ZONE = 0.1
+# Directions that a cut may be across, and how they are found among many columns.
+_DIRECTIONS, _FEW_COLUMNS, _STEPS = 3, 64, 10
 # A zone is no thinner than this part of the spread of the rows, so that weights change slowly.
 _THINNEST = 0.01
 # A cut leaves this part of the rows on either side, at least.
@@ -225,14 +227,27 @@ def _best_cut(rows: Array) -> _Cut | None:
     """
     step = -(-len(rows) // _ROWS_OF_A_CUT)
     some = rows[::step]
-    centred = some - some.mean(axis=0)
-    _, vectors = np.linalg.eigh(centred.T @ centred)
-    for direction in vectors.T[::-1][:3]:
+    for direction in _main_directions(some - some.mean(axis=0)):
         direction = direction * np.sign(direction[np.abs(direction).argmax()])
         place = _border(projected(rows, direction))
         if place is not None:
             return _Cut(direction, *place)
     return None
+
+
+def _main_directions(centred: Array) -> Array:
+    """The directions (3, E) in which centred rows (n, E) vary most, the first one most.
+
+    Of many columns by a few steps of subspace iteration: any direction about as good will do.
+    """
+    n_columns = centred.shape[1]
+    if n_columns <= _FEW_COLUMNS:
+        return np.asarray(np.linalg.eigh(centred.T @ centred)[1].T[::-1][:_DIRECTIONS])
+    basis = np.random.RandomState(0).normal(size=(n_columns, 2 * _DIRECTIONS))
+    for _ in range(_STEPS):
+        basis = np.linalg.qr(centred.T @ (centred @ basis))[0]
+    turned = np.linalg.svd(centred @ basis, full_matrices=False)[2]
+    return np.asarray((basis @ turned.T).T[:_DIRECTIONS])
 
 
 def _border(along: Array) -> tuple[float, float] | None:

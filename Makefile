@@ -8,11 +8,13 @@ ARGS ?=
 export PYTHONUNBUFFERED := 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help test lint format demo bench docs dist oldest newest ci clean
+.PHONY: help test coverage fuzz lint format demo bench docs dist oldest newest ci clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make test    run the tests and the examples in docstrings (ARGS=... goes to pytest)"
+	@echo "make coverage  the same, and which lines and branches they reach"
+	@echo "make fuzz    an hour of changed files, then long sequences of stream operations, kills and drift"
 	@echo "make lint    ruff check, ruff format --check, mypy"
 	@echo "make format  let ruff fix and format the code"
 	@echo "make demo    train on real data, print the scores, save a reliability diagram"
@@ -38,6 +40,19 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/pyvenv.cfg
 # A file of tests at a time on every core; ARGS="-n 0 ..." runs them in one process.
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+
+# Lines and branches that the tests reach; what they do not reach is listed.
+coverage: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov=dirichletgp --cov-branch --cov-report=term:skip-covered $(ARGS)
+
+# The long versions of tests that `make test` runs briefly: docs/reliability.md says what they promise.
+FUZZ_SECONDS ?= 3600
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python tools/fuzz.py --seconds $(FUZZ_SECONDS)
+	DIRICHLETGP_EXAMPLES=5000 $(BIN)/python -m pytest -n 0 -q tests/test_mutated_tables.py
+	DIRICHLETGP_SEQUENCES=200 DIRICHLETGP_STEPS=100 $(BIN)/python -m pytest -n 0 -q tests/test_stream_sequences.py
+	$(BIN)/python tools/kills.py 100
+	$(BIN)/python tools/stream_drift.py 10000
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check

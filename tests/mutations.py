@@ -79,6 +79,8 @@ def originals(folder):
         ),
         X3[:5],
     )
+    keep("compact", quick().fit(X, y).compact(), X[:5])
+    keep("compact, three classes", quick(kernel="product").fit(X3, words[y3]).compact(), X3[:5])
     keep("left out", quick(label_transform="learned", alpha_epsilon="auto").fit(X, y), X[:5])
     points = {"inducing": X[:5], "scaler": None, "lengthscale": [1.0, 2.0, 3.0]}
     keep("given points", quick(**points).fit(X, y, np.linspace(0.5, 2, len(y))), X[:5])

@@ -322,7 +322,8 @@ def test_a_pickled_model_is_small_and_predicts_the_same(many_classes):
         np.testing.assert_allclose(
             pickle.loads(pickled).predict_proba(X), classifier.predict_proba(X), atol=1e-12
         )
-    assert sizes[1] == pytest.approx(sizes[0], abs=100)
+    # Of so few rows every one has its score for prediction sets: three numbers.
+    assert sizes[1] == pytest.approx(sizes[0] + 600 * 24, abs=100)
 
 
 def test_clone_and_set_params(fitted):

@@ -19,6 +19,7 @@ from ..persistence.checkpoint import Checkpoint
 from .core.arrays import AnyArray, Array
 from .core.kernels import Kernel
 from .core.parallel import Workers
+from .core.probabilities.softmax import checked_tolerance
 from .decisions.deciding import DecidingClassifier
 from .rows.arrays import checked_rows
 from .rows.columns import Columns
@@ -41,7 +42,6 @@ from .training.settings import (
     default_points,
     points_wanted,
     rows_to_learn_from,
-    tolerance_of,
     with_scaled_points,
 )
 
@@ -645,9 +645,8 @@ class DirichletGPClassifier(DecidingClassifier):
 
         fitted = self._fitted
         other = clone(self)
-        model = compacted(
-            fitted.undivided("which have no compact form"), tolerance_of(self), self.n_jobs
-        )
+        model = fitted.undivided("which have no compact form")
+        model = compacted(model, checked_tolerance(self.tolerance), self.n_jobs)
         other._result = replace(fitted, model=model, first_rows=None)
         return other
 

@@ -19,7 +19,11 @@ from .core.probabilities.dirichlet import (
     dirichlet_interval,
     dirichlet_uncertainty,
 )
-from .core.probabilities.softmax import class_probabilities, log_class_probabilities
+from .core.probabilities.softmax import (
+    checked_tolerance,
+    class_probabilities,
+    log_class_probabilities,
+)
 from .core.probabilities.uncertainty import (
     probability_interval,
     sample_probabilities,
@@ -29,11 +33,11 @@ from .core.regressions import LabelTransform
 from .rows.arrays import checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
-from .rows.scaling import of_pieces, of_scaled_blocks
+from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
 from .training.regional import RegionalModel
-from .training.settings import choice, count, fraction, tolerance_of
+from .training.settings import choice, count, fraction
 
 _KINDS = ("dirichlet", "latent")
 
@@ -208,7 +212,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
-        tolerance = tolerance_of(self)
+        tolerance = checked_tolerance(self.tolerance)
         fitted = self._fitted
         model = fitted.model
         if is_tensor(X) or isinstance(model, RegionalModel):
@@ -220,7 +224,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return of_pieces(
             lambda rows: predictor.probabilities(values(rows), tolerance),
             self._matrix(X),
-            fitted.encoder.scale_new,
+            fitted.encoder.scaler,
             len(model.points),
             self.n_jobs,
         )
@@ -293,7 +297,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         model = self._fitted.model
         rows = self._matrix(X)
         if isinstance(model, RegionalModel):
-            scale = self._fitted.encoder.scale_new
+            scale = scaling_function(self._fitted.encoder.scaler)
             return model.concentrations(rows, scale, self.n_jobs)
         posterior = model.prepared(self.n_jobs)
         basis, concentration = model.basis, model.concentration
@@ -524,7 +528,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         rows = self._matrix(X)
         model = self._fitted.model
         if isinstance(model, RegionalModel):
-            scale = self._fitted.encoder.scale_new
+            scale = scaling_function(self._fitted.encoder.scaler)
             return model.of_latent(function, rows, scale, self.n_jobs)
         latent = model.latent(self.n_jobs)
 

@@ -157,11 +157,11 @@ class ManyClassPredictor:
         return 0.5 * (one + other), 0.5 * np.abs(one - other)
 
 
-def make_predictor(basis: Basis, posterior: Posterior, total: Array) -> Predictor:
-    """The predictor of a posterior, whose rows have the whitened Gram `total` (M, M)."""
+def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predictor:
+    """The predictor of a posterior, whose rows have the whitened Grams (C, M, M)."""
     if len(posterior.offsets) == 2:
         return two_class_predictor(basis, posterior)
-    shared = cholesky(shared_matrix(total, posterior.transform), overwrite=True)
+    shared = cholesky(shared_matrix(grams.sum(axis=0), posterior.transform), overwrite=True)
     return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
 
 

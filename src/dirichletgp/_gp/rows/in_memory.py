@@ -409,19 +409,13 @@ class Encoder:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """The attributes, without the functions that follow from the scaler."""
-        derived = ("scale", "scale_new")
-        return {name: value for name, value in vars(self).items() if name not in derived}
+        """The attributes, without the function that follows from the scaler."""
+        return {name: value for name, value in vars(self).items() if name != "scale"}
 
     @cached_property
     def scale(self) -> Callable[[Array], Array]:
         """From raw rows that are trained on to scaled ones."""
         return scaling_function(self.scaler, of_training_rows=True)
-
-    @cached_property
-    def scale_new(self) -> Callable[[Array], Array]:
-        """From raw rows that were not trained on to scaled ones."""
-        return scaling_function(self.scaler)
 
     def rows(self, chunk: Chunk) -> InMemoryRows:
         """A chunk as labelled rows, scaled as they are read."""

@@ -160,7 +160,7 @@ class Model:
             with self._lock, Workers(1):
                 found = vars(self).get("_predictor")
                 if found is None:
-                    found = make_predictor(self.basis, posterior, self.statistics.total)
+                    found = make_predictor(self.basis, posterior, self.statistics.grams)
                     vars(self)["_predictor"] = found
         return found
 

@@ -43,10 +43,11 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, log_odds_beliefs, rows_that_score, set_scores
+from .label_search import LabelSearch, rows_that_score
+from .log_odds import log_odds_beliefs
 from .plain_models import Loss, plain_losses, warn_of_plain_model
 from .regional import AnyModel
-from .set_scores import SetScores
+from .set_scores import SetScores, set_scores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
 MANY_ROWS = 30_000

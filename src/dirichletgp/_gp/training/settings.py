@@ -19,6 +19,7 @@ import numpy as np
 from ..core.arrays import Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.parallel import Workers
+from ..core.probabilities.softmax import checked_tolerance
 from ..core.warning import warn_caller as warn_caller
 from ..rows.scaling import scaling_function
 from ..rows.weights import as_numbers
@@ -100,7 +101,7 @@ def check_settings(
     estimator: Any, n_features: int, n_classes: int, family: Family
 ) -> DirichletSettings:
     """The parameters of a `DirichletGPClassifier`, for `n_features` scaled features."""
-    tolerance_of(estimator)
+    checked_tolerance(estimator.tolerance)
     shared = check_kernel_settings(estimator, n_features, default_points(n_classes), family)
     return DirichletSettings(
         **vars(shared),
@@ -178,18 +179,6 @@ def fraction(name: str, value: Any) -> float:
     if not number or not 0 < float(value) < 1:
         raise ValueError(
             f"{name}={value!r} is not valid; pass a number between 0 and 1, such as 0.95."
-        )
-    return float(value)
-
-
-def tolerance_of(estimator: Any) -> float:
-    """The `tolerance` of an estimator, checked: a number from 0 on and below 1."""
-    value = estimator.tolerance
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= float(value) < 1:
-        raise ValueError(
-            f"tolerance={value!r} is not valid; pass a number from 0 on and below 1, such as 1e-4: "
-            "how far a probability may be off. 0 computes everything exactly."
         )
     return float(value)
 

@@ -98,19 +98,20 @@ class Cutter:
         with progress.stage(Stage.REGIONS):
             choose = partial(self._labels, state)
             sample = self.rows.sample
-            enough = np.inf
+            enough, first = np.inf, np.empty(0)
             for found in proposals(sample, state.kernel, choose, self._sizes(), self.resources):
                 progress.note(
                     f"{found.cutting.regions.number} regions: {found.loss:.4f}, "
                     f"with lengthscales times {found.stretch:g}"
                 )
                 if self._best is None and not self._asked_for:
-                    first = self._loss_of_first(state, pool, found.judges)
-                    progress.note(f"{len(state.points)} points without regions: {first:.4f}")
-                    enough = _FAR_BETTER * first
+                    first = self._log_probabilities_of_first(state, pool, found.judges)
+                    loss = _loss(first, found.judges)
+                    progress.note(f"{len(state.points)} points without regions: {loss:.4f}")
+                    enough = _FAR_BETTER * loss
                 if self._best is None or found.loss < self._best.loss:
                     self._best = found
-                if found.loss < enough:
+                if self._asked_for or (found.loss < enough and _is_sure(found, first, 3.0)):
                     self.decided = True
                     break
             if self._best is None:
@@ -128,8 +129,9 @@ class Cutter:
                 vectors = model.basis.vectors(judges.X[rows])
                 return model.posterior.latent_without_row(vectors, judges.codes[rows], own)
 
-            loss = self._loss(judges, latent)
-            better = self._best.loss < (1.0 - _GAIN) * loss
+            without = self._log_probabilities(judges, latent)
+            loss = _loss(without, judges)
+            better = self._best.loss < (1.0 - _GAIN) * loss and _is_sure(self._best, without, 1.0)
             chosen = f"{self._best.cutting.regions.number} regions" if better else "no regions"
             self.resources.progress.note(
                 f"{chosen}: left-out rows {self._best.loss:.4f} with, {loss:.4f} without"
@@ -185,8 +187,10 @@ class Cutter:
             return LabelTransform.dirichlet(search.best_alpha()[1])
         return LabelTransform.dirichlet(self.settings.alpha_epsilon)
 
-    def _loss_of_first(self, state: State, pool: InMemoryRows, judges: InMemoryRows) -> float:
-        """Loss of rows under the first model, most of which it does not stand on."""
+    def _log_probabilities_of_first(
+        self, state: State, pool: InMemoryRows, judges: InMemoryRows
+    ) -> Array:
+        """Log probabilities (n,) under the first model, most of whose rows are others."""
         workers = self.resources.workers
         basis, state = basis_of(state)
         statistics = pool.class_statistics(basis, workers)
@@ -194,16 +198,27 @@ class Cutter:
         rows = rows_that_score(pool, basis, len(prior), self.resources)
         transform = self._labels(state, LabelSearch(statistics, variance, prior, rows, workers))
         posterior = Posterior.from_statistics(statistics, variance, transform, prior, workers)
-        return self._loss(judges, lambda rows: posterior.latent(basis.vectors(judges.X[rows])))
-
-    def _loss(self, judges: InMemoryRows, latent: Callable[[slice], tuple[Array, Array]]) -> float:
-        """Mean negative log-likelihood of rows, for a function from places to latents."""
-        log_p = np.concatenate(
-            list(
-                self.resources.workers.map(
-                    lambda rows: log_probability_of(judges.codes[rows], *latent(rows)),
-                    row_slices(len(judges), _BLOCK_ROWS),
-                )
-            )
+        return self._log_probabilities(
+            judges, lambda rows: posterior.latent(basis.vectors(judges.X[rows]))
         )
-        return -float(np.average(log_p, weights=judges.weights))
+
+    def _log_probabilities(
+        self, judges: InMemoryRows, latent: Callable[[slice], tuple[Array, Array]]
+    ) -> Array:
+        """Log probabilities (n,) of labels, for a function from places to latents."""
+        parts = self.resources.workers.map(
+            lambda rows: log_probability_of(judges.codes[rows], *latent(rows)),
+            row_slices(len(judges), _BLOCK_ROWS),
+        )
+        return np.concatenate(list(parts))
+
+
+def _loss(log_probabilities: Array, judges: InMemoryRows) -> float:
+    """Mean negative log-likelihood of rows."""
+    return -float(np.average(log_probabilities, weights=judges.weights))
+
+
+def _is_sure(proposal: Proposal, other: Array, errors: float) -> bool:
+    """Whether rows gain over other log probabilities (n,) by so many standard errors."""
+    gain = proposal.search.log_probabilities(proposal.transform) - other
+    return bool(gain.mean() > errors * gain.std() / np.sqrt(len(gain)))

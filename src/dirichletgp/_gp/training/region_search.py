@@ -35,7 +35,7 @@ _MOST_POINTS, _FEWEST_POINTS = 256, 96
 # Rows that the tree is learned from.
 _ROWS_OF_THE_TREE = 100_000
 # Rows that judge, and the regions that they are taken from.
-_JUDGES, _REGIONS_OF_JUDGES = 1_000, 10
+_JUDGES, _REGIONS_OF_JUDGES = 1_500, 10
 _STRETCHES = (1.0, 0.6, 0.36, 0.22, 0.13)
 # A shorter kernel, or coarser regions, must gain this part of the loss.
 _WORTHWHILE = 0.003

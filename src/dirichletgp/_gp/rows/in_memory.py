@@ -139,6 +139,8 @@ class InMemoryRows:
         Maps raw rows (m, D) to scaled rows; None when X is scaled already.
     """
 
+    takes_regions = True
+
     def __init__(
         self,
         X: AnyArray,
@@ -191,6 +193,16 @@ class InMemoryRows:
         for start in range(0, len(self), size):
             positions = np.arange(start, min(start + size, len(self)))
             yield self._scaled(positions), self.codes[positions], self._weights(positions)
+
+    def scaled(self, start: int, stop: int) -> tuple[Array, Integers, Array | None]:
+        """Rows that follow each other: scaled rows, codes and weights."""
+        positions = np.arange(start, stop)
+        return self._scaled(positions), self.codes[positions], self._weights(positions)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns before scaling."""
+        return int(self.X.shape[1])
 
     def _scaled(self, positions: Integers) -> Array:
         rows = np.asarray(self.X[positions], dtype=np.float64)
@@ -296,8 +308,9 @@ class InMemoryRows:
         self, basis: Basis, workers: Workers, observer: "PassObserver | None" = None
     ) -> ClassStatistics:
         """Sums of the whitened vectors of all rows."""
-        empty = ClassStatistics.empty(self.n_classes, len(basis.points))
-        return empty.add_rows(self, basis.vectors, workers)
+        total = basis.no_statistics(self.n_classes)
+        basis.add_rows(total, self, workers)
+        return total
 
     def bound_rows(self, sample: "InMemoryRows", wanted: int) -> "InMemoryRows":
         """The sample itself."""

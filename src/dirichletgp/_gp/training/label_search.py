@@ -86,7 +86,7 @@ class ScoringRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Predicted:
+class Predicted:
     """Predictions of scoring rows for given noises: means are separation * slope + intercept."""
 
     slope: Array
@@ -154,11 +154,11 @@ class LabelSearch:
 
     def score(self, transform: LabelTransform) -> float:
         """Mean negative log-likelihood under a transform."""
-        return self._loss(self._predicted(transform), transform.separation)
+        return self._loss(self.predicted(transform), transform.separation)
 
     def log_probabilities(self, transform: LabelTransform) -> Array:
         """Log probabilities of the scoring rows' own classes under a transform, (n,)."""
-        predicted = self._predicted(transform)
+        predicted = self.predicted(transform)
         mean = transform.separation * predicted.slope + predicted.intercept
         return self._log_probabilities(mean, predicted.variance)
 
@@ -170,7 +170,7 @@ class LabelSearch:
         self, start: LabelTransform, evaluations: int = _EVALUATIONS
     ) -> LabelTransform:
         """The three constants with the smallest loss: Nelder-Mead over the noises from `start`."""
-        self._keep_active_classes(start)
+        self.keep_active_classes(start)
         best = start
         best_loss = self.score(start)
         low, high = np.log(_NOISE_RANGE) + np.log(self._repetition)
@@ -194,7 +194,7 @@ class LabelSearch:
 
     def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
         """The smallest loss for the noises of a transform, and the separation that has it."""
-        predicted = self._predicted(transform)
+        predicted = self.predicted(transform)
         low, high = np.log(_SEPARATION_RANGE)
         guess = np.log(transform.separation)
 
@@ -209,7 +209,7 @@ class LabelSearch:
         )
         return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
 
-    def _loss(self, predicted: _Predicted, separation: float) -> float:
+    def _loss(self, predicted: Predicted, separation: float) -> float:
         mean = separation * predicted.slope + predicted.intercept
         log_p = np.minimum(self._log_probabilities(mean, predicted.variance), -_LEAST_DOUBT)
         loss = -(1.0 - self._mistakes) * log_p - self._mistakes * np.log(-np.expm1(log_p))
@@ -225,7 +225,7 @@ class LabelSearch:
 
         return np.concatenate(list(self.workers.map(of_rows, row_slices(len(mean), 256))))
 
-    def _predicted(self, transform: LabelTransform) -> _Predicted:
+    def predicted(self, transform: LabelTransform) -> Predicted:
         """Solve the C regressions for the noises of a transform and predict the scoring rows."""
         u1, u0 = transform.precision_in, transform.precision_out
         n_classes = len(self.prior)
@@ -258,15 +258,15 @@ class LabelSearch:
         slope, intercept = values[..., 0], values[..., 1]
         unexplained = self._unexplained[:, None]
         if not self.rows.leave_out:
-            return _Predicted(slope, intercept + centred, unexplained + quadratic)
+            return Predicted(slope, intercept + centred, unexplained + quadratic)
         h = leverage(precision, quadratic, self.kernel_variance)
-        return _Predicted(
+        return Predicted(
             mean_without_row(slope, self._inside - share, h),
             mean_without_row(intercept, -centred, h) + centred,
             unexplained + quadratic / (1.0 - h),
         )
 
-    def _keep_active_classes(self, transform: LabelTransform) -> None:
+    def keep_active_classes(self, transform: LabelTransform) -> None:
         """Fix, for each scoring row, which classes matter: its own and the likeliest others.
 
         The variances of the rest, whose probabilities are negligible, stay as they are under
@@ -274,7 +274,7 @@ class LabelSearch:
         """
         if len(self.prior) <= _ACTIVE_CLASSES:
             return
-        predicted = self._predicted(transform)
+        predicted = self.predicted(transform)
         mean = transform.separation * predicted.slope + predicted.intercept
         weight = mean + predicted.variance / 2
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)

@@ -30,7 +30,7 @@ from .core.probabilities.uncertainty import (
     uncertainty,
 )
 from .core.regressions import LabelTransform
-from .rows.arrays import checked_labels
+from .rows.arrays import are_votes, checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
 from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
@@ -418,7 +418,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         fitted = self._learning("loo_proba")
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        if are_votes(y):
             return self._loo_of_votes(X, y, sample_weight)
         rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
@@ -525,8 +525,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """A function of latent means and variances, for each row of X."""
         if is_tensor(X):
             return self._of_tensor(X, function)
-        rows = self._matrix(X)
         model = self._fitted.model
+        rows = self._matrix(X)
         if isinstance(model, RegionalModel):
             scale = scaling_function(self._fitted.encoder.scaler)
             return model.of_latent(function, rows, scale, self.n_jobs)

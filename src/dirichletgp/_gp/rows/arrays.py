@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from .door import Given, SampleSize
 
 
+def are_votes(y: Any) -> bool:
+    """Whether y has a number for every class (n, C) in the place of a label."""
+    shape: Any = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    return len(shape) == 2 and bool(shape[1] > 1)
+
+
 class ArrayRows:
     """Rows in memory, of which the columns are known.
 
@@ -37,7 +43,7 @@ class ArrayRows:
     @classmethod
     def of(cls, given: "Given") -> "ArrayRows":
         """The rows that `fit` was given."""
-        if np.ndim(given.y) == 2 and np.shape(given.y)[1] > 1:
+        if are_votes(given.y):
             return cls._of_votes(given)
         X, labels, columns = checked_rows(given)
         weights = None

@@ -470,13 +470,15 @@ class Encoder:
             )
         return np.searchsorted(self.classes, labels)
 
-    def origin(self, columns: "Columns") -> Integers | None:
+    def origin(self, columns: "Columns", n_scaled: int) -> Integers | None:
         """For each scaled column the column of X that it is a part of; None if they are mixed."""
         own = range(columns.n_in) if columns.is_plain else columns.origin.tolist()
         given = [str(j) for j in own]
         if hasattr(self.scaler, "feature_names"):
             given = self.scaler.feature_names(given)
         elif not isinstance(self.scaler, OneToOneFeatureMixin) and not is_identity(self.scaler):
+            return None
+        if len(given) != n_scaled:
             return None
         return np.array([int(name) for name in given], dtype=np.intp)
 

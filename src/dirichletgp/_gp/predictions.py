@@ -382,7 +382,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, n_features)
             Rows that the model was fitted to, all or some.
         y : array-like of shape (n,) or (n, n_classes)
-            Their labels, or their votes, which are then all left out, by the closed form.
+            Their labels, or their votes, which are then all left out.
         sample_weight : array-like of shape (n,) or None
             Their weights in the fit.
 
@@ -430,11 +430,15 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if weights is not None:
             votes = votes * weights[:, None]
         posterior = fitted.model.prepared(self.n_jobs)
-        basis = fitted.model.basis
+        basis, left_out = fitted.model.basis, fitted.model.left_out
 
         def of_block(block: Array, place: slice) -> Array:
-            vectors = basis.vectors(block[: place.stop - place.start])
-            return class_probabilities(*posterior.latent_without_votes(vectors, votes[place]))
+            block = block[: place.stop - place.start]
+            latents = posterior.latent_without_votes(basis.vectors(block), votes[place])
+            if left_out is not None:
+                # It is the same for each class that a row has votes for.
+                latents = left_out.replaced(block, codes[votes[place].argmax(axis=1)], *latents)
+            return class_probabilities(*latents)
 
         return self._of_blocks(of_block, rows, of_training_rows=True)
 

@@ -153,7 +153,7 @@ class FewRows:
         )
         pool = self._pool
         vectors = basis.vectors(pool.X)
-        latents = posterior.latent_without_row(vectors, pool.codes, pool.weights)
+        latents = posterior.latent_without_votes(vectors, pool.votes())
         return replace(
             learned,
             basis=basis,
@@ -184,7 +184,10 @@ class FewRows:
 
 
 def fold_of_each_row(rows: InMemoryRows) -> Integers:
-    """A fold for each row, every class spread over all; it depends on rows, not on their order."""
+    """A fold for each row, every class spread over all; it depends on rows, not on their order.
+
+    Identical rows are in one fold, whatever their class: that of the first class they have.
+    """
     keys = fingerprints(rows.X, rows.codes)
     fold = np.empty(len(rows), dtype=np.intp)
     dealt = 0
@@ -193,6 +196,9 @@ def fold_of_each_row(rows: InMemoryRows) -> Integers:
         members = members[np.argsort(keys[members], kind="stable")]
         fold[members] = (dealt + np.arange(len(members))) % _FOLDS
         dealt += len(members)
+    order = np.lexsort([rows.codes, rows.places])
+    _, first, place = np.unique(rows.places[order], return_index=True, return_inverse=True)
+    fold[order] = fold[order[first[place.ravel()]]]
     return fold
 
 
@@ -224,9 +230,8 @@ def cross_fitted(
         statistics = rows.class_statistics(basis, workers)
         s2 = basis.kernel.variance
         posterior = Posterior.from_statistics(statistics, s2, transform, prior, workers)
-        own = None if rows.weights is None else rows.weights[inside]
         vectors = basis.vectors(rows.X[inside])
-        latents = posterior.latent_without_row(vectors, rows.codes[inside], own)
+        latents = posterior.latent_without_votes(vectors, rows.votes(inside))
         mean[inside], variance[inside] = latents
     return LeftOut.of(rows, mean, variance)
 

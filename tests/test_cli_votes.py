@@ -110,7 +110,7 @@ def test_votes_are_drawn_as_often_as_they_are_given():
     [
         (lambda rows: rows.assign(cat="many"), "the target 'cat' holds 'many' in row 1"),
         (lambda rows: rows.assign(cat=-1), "the target 'cat' holds '-1' in row 1"),
-        (lambda rows: rows.assign(cat=0), "nobody votes for the target 'cat'"),
+        (lambda rows: rows.assign(cat=0, dog=1), "nobody votes for the target 'cat'"),
         (lambda rows: rows.drop(columns="cat"), "has no column 'cat', the target"),
         (
             lambda rows: rows.assign(**dict.fromkeys(("cat", "dog", "wolf"), 0)),

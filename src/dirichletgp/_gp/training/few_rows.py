@@ -44,6 +44,8 @@ _NOTHING = 1e-8
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
 # number that these very rows have chosen, as in Akaike's criterion. A label transform is three.
 _OF_LABELS, _OF_FREQUENCY = 3.0, 1.0
+# Losses this close are those of one and the same prediction.
+_TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ class FewRows:
             "constant": _OF_FREQUENCY * (len(self.prior) - 1),
         }
         best = min(losses, key=lambda name: losses[name] + chosen[name] / n)
+        if abs(losses[best] - losses["constant"]) < _TIE:
+            best = "constant"
         if best == "constant":
             _warn_of_frequencies(losses["learned"], losses["constant"])
         return models[best]

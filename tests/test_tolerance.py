@@ -125,7 +125,7 @@ def test_far_fewer_variances_than_classes_are_computed(monkeypatch):
 
 def test_two_classes_need_one_triangle():
     model, rows = model_of(2, 3, LabelTransform.dirichlet(0.01))
-    predictor = make_predictor(model.basis, model.posterior, model.statistics.total)
+    predictor = make_predictor(model.basis, model.posterior, model.statistics.grams)
     mean, variance = model.posterior.latent(model.basis.vectors(rows))
     gap, total = predictor.difference(model.at_points.values(rows))
     np.testing.assert_allclose(gap, mean[:, 1] - mean[:, 0], rtol=1e-8, atol=1e-8)

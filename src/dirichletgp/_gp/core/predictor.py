@@ -157,12 +157,25 @@ class ManyClassPredictor:
         return 0.5 * (one + other), 0.5 * np.abs(one - other)
 
 
-def make_predictor(basis: Basis, posterior: Posterior, total: Array) -> Predictor:
-    """The predictor of a posterior, whose rows have the whitened Gram `total` (M, M)."""
+def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predictor:
+    """The predictor of a posterior, whose rows have the whitened Grams (C, M, M)."""
     if len(posterior.offsets) == 2:
         return two_class_predictor(basis, posterior)
-    shared = cholesky(shared_matrix(total, posterior.transform), overwrite=True)
+    shared = cholesky(shared_matrix(grams.sum(axis=0), posterior.transform), overwrite=True)
     return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
+
+
+def _factored(matrix: Array) -> Array:
+    """A lower factor of a matrix that is positive definite, or would be but for rounding.
+
+    Sums that rows were added to and taken from a great many times may round to less than nothing.
+    """
+    try:
+        return cholesky(matrix)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        floor = max(_RIDGE, 1e-9 * float(values[-1]))
+        return cholesky(np.ascontiguousarray((vectors * np.maximum(values, floor)) @ vectors.T))
 
 
 def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
@@ -172,7 +185,7 @@ def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor
     for factor in posterior.factors:
         a -= inverse_from_cholesky(factor)
     # A lower factor of A turned upside down is an upper one of A.
-    turned = cholesky(np.ascontiguousarray(a[::-1, ::-1]), overwrite=True)
+    turned = _factored(np.ascontiguousarray(a[::-1, ::-1]))
     triangle = np.ascontiguousarray(turned[::-1, ::-1].T)
     return TwoClassPredictor(
         solve_rows_transposed(basis.factor, coefficients)[0],

@@ -279,7 +279,7 @@ def of_scaled_blocks(
 def of_pieces(
     function: Callable[[Array], Array],
     rows: AnyArray,
-    scale: Callable[[Array], Array],
+    fitted: Any,
     n_points: int,
     n_jobs: int | None,
 ) -> Array:
@@ -287,6 +287,7 @@ def of_pieces(
 
     The function gets pieces that are filled up with rows of zeros. One piece needs no threads.
     """
+    scale = scaling_function(fitted)
     n_threads = 1 if len(rows) <= ROWS_OF_ONE_PIECE else effective_threads(n_jobs)
     places = prediction_places(len(rows), n_points, n_threads)
 

@@ -19,6 +19,7 @@ import numpy as np
 from ..core.arrays import Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.parallel import Workers
+from ..core.probabilities.softmax import checked_tolerance
 from ..core.warning import warn_caller as warn_caller
 from ..rows.scaling import scaling_function
 from ..rows.weights import as_numbers
@@ -56,6 +57,9 @@ class DirichletSettings(KernelSettings):
 
     label_transform: str
     alpha_epsilon: float | str
+    class_prior: Any = "empirical"
+    n_regions: int | str = 1
+    memory_limit: float = 1e9
 
 
 class Family(NamedTuple):
@@ -97,12 +101,15 @@ def check_settings(
     estimator: Any, n_features: int, n_classes: int, family: Family
 ) -> DirichletSettings:
     """The parameters of a `DirichletGPClassifier`, for `n_features` scaled features."""
-    tolerance_of(estimator)
+    checked_tolerance(estimator.tolerance)
     shared = check_kernel_settings(estimator, n_features, default_points(n_classes), family)
     return DirichletSettings(
         **vars(shared),
         label_transform=choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
         alpha_epsilon=_alpha(estimator.alpha_epsilon),
+        class_prior=estimator.class_prior,
+        n_regions=_regions(estimator.n_regions),
+        memory_limit=positive("memory_limit", estimator.memory_limit),
     )
 
 
@@ -176,18 +183,6 @@ def fraction(name: str, value: Any) -> float:
     return float(value)
 
 
-def tolerance_of(estimator: Any) -> float:
-    """The `tolerance` of an estimator, checked: a number from 0 on and below 1."""
-    value = estimator.tolerance
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= float(value) < 1:
-        raise ValueError(
-            f"tolerance={value!r} is not valid; pass a number from 0 on and below 1, such as 1e-4: "
-            "how far a probability may be off. 0 computes everything exactly."
-        )
-    return float(value)
-
-
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in options:
@@ -224,6 +219,12 @@ def _alpha(value: Any) -> float | str:
     if isinstance(value, str):
         return choice("alpha_epsilon", value, ALPHA_RULES)
     return positive("alpha_epsilon", value)
+
+
+def _regions(value: Any) -> int | str:
+    if isinstance(value, str):
+        return choice("n_regions", value, ("auto",))
+    return count("n_regions", value, smallest=1)
 
 
 def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None:
@@ -264,6 +265,7 @@ class Stage(Enum):
     STATISTICS = "statistics"
     LABELS = "label transform"
     POSTERIOR = "posterior"
+    REGIONS = "regions"
     COMPARISON = "comparison"
     BELIEF = "belief"
 

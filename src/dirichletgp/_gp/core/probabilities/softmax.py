@@ -17,7 +17,8 @@ fast as the first. The trapezoidal rule converges exponentially in s.
 
 from collections.abc import Iterator
 from math import factorial
-from typing import NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -127,6 +128,17 @@ def log_probability_of(
         own = integral.log_kappa[np.arange(len(rows)), codes[rows]]
         out[rows] = integral.log_expectation(own[:, None, :])[:, 0]
     return out
+
+
+def checked_tolerance(value: Any) -> float:
+    """The parameter `tolerance`: a number from 0 on and below 1."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 <= float(value) < 1:
+        raise ValueError(
+            f"tolerance={value!r} is not valid; pass a number from 0 on and below 1, such as 1e-4: "
+            "how far a probability may be off. 0 computes everything exactly."
+        )
+    return float(value)
 
 
 def standard_form(mean: Array, variance: Array) -> tuple[Array, Array]:

@@ -96,6 +96,7 @@ def test_rows_are_held_out_with_all_of_their_votes(folder, run, tmp_path):
     assert code == 0, error
     said = json.loads(out)
     assert said["training_rows"] + said["test"]["rows"] == 120
+    assert said["tested_on"] == "held out, each with one of its votes"
     assert {column["name"] for column in said["columns"]} == {"size", "noise"}
 
 

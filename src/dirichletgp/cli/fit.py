@@ -117,6 +117,8 @@ def fit(
         tested = labelled_or_voted(test_table, wanted, test, drop_unlabelled, seed)
         split = SplitTable(rows, tested)
         tested_on = f"of {test}"
+    if rows.votes is not None:
+        tested_on += ", each with one of its votes"
     features = split.train.table.drop_columns(target)
     wishes = wishes_of(
         features.column_names,

@@ -30,7 +30,7 @@ from .core.probabilities.uncertainty import (
     uncertainty,
 )
 from .core.regressions import LabelTransform
-from .rows.arrays import checked_labels
+from .rows.arrays import are_votes, checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
 from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
@@ -418,7 +418,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         fitted = self._learning("loo_proba")
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        if are_votes(y):
             return self._loo_of_votes(X, y, sample_weight)
         rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
@@ -503,6 +503,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Where values are missing for the first time they become typical ones, unless it is `raw`.
         """
         state = self._result
+        if state is None:
+            check_is_fitted(self)
         assert state is not None
         columns = state.features.columns
         rows: AnyArray

@@ -236,6 +236,30 @@ class InMemoryRows:
         X = np.ascontiguousarray(distinct[:, 1:])
         return InMemoryRows(X, codes, own, self.n_classes)
 
+    @cached_property
+    def places(self) -> Integers:
+        """A number for each row (n,) in memory, the same for identical ones whatever their class.
+
+        A place is called by the first row that is there.
+        """
+        keys = fingerprints(self.X, np.zeros(len(self), dtype=np.intp))
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        return np.asarray(first[inverse.ravel()], dtype=np.intp)
+
+    def votes(self, positions: Any = slice(None)) -> Array:
+        """Weights (n, C) by class of all rows that are identical to those at some positions.
+
+        They are left out together: where labels contradict each other, those that stay would speak
+        against the one that is left out.
+        """
+        wanted, row = np.unique(self.places[positions], return_inverse=True)
+        there = np.flatnonzero(np.isin(self.places, wanted))
+        votes = np.zeros((len(wanted), self.n_classes))
+        own = 1.0 if self.weights is None else self.weights[there]
+        np.add.at(votes, (np.searchsorted(wanted, self.places[there]), self.codes[there]), own)
+        found: Array = votes[row.ravel()]
+        return found
+
     @property
     def repetition(self) -> float:
         """How often each row is there, as far as weights tell; see `repetition_of`."""

@@ -274,6 +274,8 @@ def _model_restored(
     if "compact" in content:
         return compact_restored(parts, content["compact"], arrays, sizes)
     transforms = [transform, LabelTransform.dirichlet(alpha)]
+    if len(arrays["grams"]) == 1:
+        transforms[1] = LabelTransform.even(alpha, prior)
     return Model(
         **parts,
         statistics=statistics_restored(arrays, sizes, transforms),

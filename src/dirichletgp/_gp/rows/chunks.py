@@ -179,10 +179,11 @@ class ChunkedRows:
     n_rows: int
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: "PassObserver"
+        self, basis: Basis, workers: Workers, observer: "PassObserver", pooled: bool = False
     ) -> ClassStatistics:
         """One pass over the rows in their order, so that it can be taken up again."""
-        empty = ClassStatistics.empty(len(self.encoder.classes), len(basis.points))
+        n_grams = 1 if pooled else None
+        empty = ClassStatistics.empty(len(self.encoder.classes), len(basis.points), n_grams)
         total, done = observer.resumed() or (empty, 0)
         observer.begin(done, self.n_rows)
         with closing(chunks(self.reader, done)) as parts:

@@ -266,6 +266,12 @@ class InMemoryRows:
             chosen.append(rng.choice(positions, wanted, replace=False))
         return np.sort(np.concatenate(chosen))
 
+    def sample(self, size: int, rng: np.random.RandomState) -> Integers:
+        """Sorted positions of a random sample, stratified unless there are as many classes."""
+        if size >= len(self) or size > self.n_classes:
+            return self.stratified_sample(size, rng)
+        return np.sort(rng.choice(len(self), size, replace=False))
+
     def background(self, origin: Integers) -> Array:
         """How columns are spread, each by itself, in at most a few hundred lines (B, D).
 
@@ -292,18 +298,26 @@ class InMemoryRows:
     # What training asks of rows (`door.py`): all of them are here.
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: "PassObserver | None" = None
+        self,
+        basis: Basis,
+        workers: Workers,
+        observer: "PassObserver | None" = None,
+        pooled: bool = False,
     ) -> ClassStatistics:
-        """Sums of the whitened vectors of all rows."""
-        empty = ClassStatistics.empty(self.n_classes, len(basis.points))
+        """Sums of the whitened vectors of all rows, with one Gram for all classes if pooled."""
+        empty = ClassStatistics.empty(self.n_classes, len(basis.points), 1 if pooled else None)
         return empty.add_rows(self, basis.vectors, workers)
 
     def bound_rows(self, sample: "InMemoryRows", wanted: int) -> "InMemoryRows":
         """The sample itself."""
         return sample
 
-    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
+    def bound_statistics(
+        self, kernel: Kernel, points: Array, workers: Workers, pooled: bool = False
+    ) -> BoundStatistics:
         """The first pass of an evaluation of the bound."""
+        if pooled:
+            return BoundStatistics.pooled_of_rows(self, kernel, points, workers)
         return BoundStatistics.of_rows(self, kernel, points, workers)
 
     def pull_back(

@@ -100,7 +100,8 @@ class BoundObjective:
         """The bound, and its gradient by the kernel's parameters, log variance and points."""
         covariance = points_covariance(kernel, points, self.jitter)
         factor = cholesky(covariance)
-        statistics = self.rows.bound_statistics(kernel, points, self.workers)
+        pooled = self.transform.is_even
+        statistics = self.rows.bound_statistics(kernel, points, self.workers, pooled)
         bound = bound_and_derivatives(
             statistics, factor, kernel.variance, self.transform, self.prior, self.workers
         )

@@ -55,7 +55,6 @@ ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 # each candidate.
 _ACTIVE_CLASSES = 4
 _NOISE_RANGE = (1e-3, 30.0)
-_SEPARATION_RANGE = (0.5, 60.0)
 _EVALUATIONS = 20
 _BLOCK_ROWS = 512
 # Few rows, and few classes of them, deserve (and can afford) the exact probabilities.
@@ -97,7 +96,7 @@ class ScoringRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Predicted:
+class Predicted:
     """Predictions of scoring rows for given noises: means are separation * slope + intercept."""
 
     slope: Array
@@ -106,10 +105,10 @@ class _Predicted:
 
 
 def rows_that_score(
-    pool: InMemoryRows, basis: Basis, n_classes: int, resources: Resources, leave_out: bool = True
+    pool: InMemoryRows, basis: Basis, size: int, resources: Resources, leave_out: bool = True
 ) -> ScoringRows:
     """A sample of a pool of training rows, in a basis."""
-    sample = pool.take(pool.stratified_sample(scoring_rows(n_classes), resources.rng))
+    sample = pool.take(pool.sample(size, resources.rng))
     places = row_slices(len(sample), _BLOCK_ROWS)
     vectors = resources.workers.map(lambda rows: basis.vectors(sample.X[rows]), places)
     return ScoringRows(
@@ -134,6 +133,8 @@ class LabelSearch:
         Among the training rows.
     workers : Workers
     """
+
+    separation_range = (0.5, 60.0)
 
     def __init__(
         self,
@@ -206,7 +207,7 @@ class LabelSearch:
     def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
         """The smallest loss for the noises of a transform, and the separation that has it."""
         predicted = self._predicted(transform)
-        low, high = np.log(_SEPARATION_RANGE)
+        low, high = np.log(self.separation_range)
         guess = np.log(transform.separation)
 
         def loss(log_separation: float) -> float:
@@ -220,7 +221,7 @@ class LabelSearch:
         )
         return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
 
-    def _loss(self, predicted: _Predicted, separation: float) -> float:
+    def _loss(self, predicted: Predicted, separation: float) -> float:
         mean = separation * predicted.slope + predicted.intercept
         log_p = np.minimum(self._log_probabilities(mean, predicted.variance), -_LEAST_DOUBT)
         loss = -(1.0 - self._mistakes) * log_p - self._mistakes * np.log(-np.expm1(log_p))
@@ -236,7 +237,7 @@ class LabelSearch:
 
         return np.concatenate(list(self.workers.map(of_rows, row_slices(len(mean), 256))))
 
-    def _predicted(self, transform: LabelTransform) -> _Predicted:
+    def _predicted(self, transform: LabelTransform) -> Predicted:
         """Solve the C regressions for the noises of a transform and predict the scoring rows."""
         u1, u0 = transform.precision_in, transform.precision_out
         n_classes = len(self.prior)
@@ -269,9 +270,9 @@ class LabelSearch:
         slope, intercept = values[..., 0], values[..., 1]
         unexplained = self._unexplained[:, None]
         if not self.rows.leave_out:
-            return _Predicted(slope, intercept + centred, unexplained + quadratic)
+            return Predicted(slope, intercept + centred, unexplained + quadratic)
         h = leverage(precision, quadratic, self.kernel_variance)
-        return _Predicted(
+        return Predicted(
             mean_without_row(slope, self._inside - share, h),
             mean_without_row(intercept, -centred, h) + centred,
             unexplained + quadratic / (1.0 - h),

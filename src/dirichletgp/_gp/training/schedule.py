@@ -15,6 +15,7 @@
 With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). If many
 rows are predicted better by plain ones, all is learned again from longer lengthscales.
 Where there are no more rows than points, the rows themselves are the points: the exact model.
+Many classes share one noise and one Gram (`even_labels.py`): 2 and the comparison are skipped.
 """
 
 from dataclasses import dataclass, replace
@@ -27,11 +28,13 @@ from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
 from ..core.probabilities.softmax import class_probabilities, log_probability_of
+from ..core.probabilities.tolerance import probabilities_within
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows
 from . import few_rows
+from .even_labels import EvenLabelSearch, rows_for_many_classes
 from .fitted import Model
 from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
 from .kernel_search import (
@@ -42,7 +45,13 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, log_odds_beliefs, rows_that_score, set_scores
+from .label_search import (
+    LabelSearch,
+    log_odds_beliefs,
+    rows_that_score,
+    scoring_rows,
+    set_scores,
+)
 from .plain_models import Loss, plain_losses, warn_of_plain_model
 from .set_scores import SetScores
 from .settings import DirichletSettings, Progress, Resources, Stage
@@ -63,6 +72,7 @@ _BLOCK_ROWS = 512
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
 _LONG = 3.0
 # So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
+_TOLERANCE = 1e-4
 _MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
 
@@ -78,10 +88,14 @@ class DirichletState(State):
     """Kernel, points, and the constant of the label transform."""
 
     alpha_epsilon: float = _FIRST_ALPHA
+    even_for: Array | None = None
+    """The prior (C,) of many classes, which have one noise; None: two, as the transform says."""
 
     @property
     def transform(self) -> LabelTransform:
-        """The Dirichlet transform."""
+        """The Dirichlet transform, or one with equal noises."""
+        if self.even_for is not None:
+            return LabelTransform.even(self.alpha_epsilon, self.even_for)
         return LabelTransform.dirichlet(self.alpha_epsilon)
 
 
@@ -96,12 +110,15 @@ class Expected(NamedTuple):
         Scaled.
     categories : ndarray of shape (D,) or None
         How many categories each scaled feature has, 0 for numbers; None: all are numbers.
+    even_for : ndarray of shape (C,) or None
+        The prior of many classes, which have one Gram.
     """
 
     kernel: type[Kernel]
     n_classes: int
     n_features: int
     categories: Integers | None
+    even_for: Array | None = None
 
 
 class TrainingRecord(Protocol):
@@ -188,7 +205,8 @@ class Trainer:
         self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
-        self._rows_are_few = _are_few(rows.sample, self.placer.pool)
+        self._pooled = settings.pooled
+        self._rows_are_few = not self._pooled and _are_few(rows.sample, self.placer.pool)
         self._search: LabelSearch | None = None
 
     def run(
@@ -205,6 +223,8 @@ class Trainer:
         state = None
         if record is not None:
             state = record.trained(self.resources.rng, self._expected)
+            if state is not None:
+                state = replace(state, even_for=self._even_for)
         if state is None:
             state = self._learn(start)
             if record is not None:
@@ -225,12 +245,23 @@ class Trainer:
     @property
     def _expected(self) -> Expected:
         n_features = self.rows.sample.take(np.arange(1)).X.shape[1]
-        settings = self.settings
-        return Expected(settings.kernel, len(self.rows.prior), n_features, settings.categories)
+        return Expected(
+            self.settings.kernel,
+            len(self.rows.prior),
+            n_features,
+            self.settings.categories,
+            self._even_for,
+        )
+
+    @property
+    def _even_for(self) -> Array | None:
+        return self.rows.prior if self._pooled else None
 
     def _learn(self, start: Kernel | None) -> DirichletState:
         """Kernel and points, from samples of the rows."""
-        max_iter = self.settings.max_iter
+        # The only row of a class says nothing about what rows of a class have in common.
+        alone = self._pooled and self._labels_are_guessed
+        max_iter = 0 if alone else self.settings.max_iter
         state = self._start(start)
         if max_iter > 0:
             state = self._searched(state, max_iter)
@@ -263,13 +294,16 @@ class Trainer:
         alpha = self.settings.alpha_epsilon
         if isinstance(alpha, str):
             alpha = _ALPHA_OF_ALONE if self._labels_are_guessed else _FIRST_ALPHA
-        target_variance = LabelTransform.dirichlet(alpha).target_variance(self.rows.prior)
+        transform = LabelTransform.dirichlet(alpha)
+        if self._pooled:
+            transform = LabelTransform.even(alpha, self.rows.prior)
+        target_variance = transform.target_variance(self.rows.prior)
         of_rows = self.training.start_kernel(self.placer.pool, target_variance)
         kernel = of_rows if kernel is None else of_rows.beginning_at(kernel)
         points = self.placer.first_points(
             kernel, _POINTS_FOR_FEW_ROWS if self._rows_are_few else FEW_POINTS
         )
-        return DirichletState(kernel, points, alpha_epsilon=alpha)
+        return DirichletState(kernel, points, alpha_epsilon=alpha, even_for=self._even_for)
 
     @property
     def _leave_out(self) -> bool:
@@ -288,6 +322,8 @@ class Trainer:
         Few rows cannot; only the label transform, three constants, follows them.
         """
         if not isinstance(self.settings.alpha_epsilon, str) or self._labels_are_guessed:
+            return False
+        if self._pooled:
             return False
         return not self._rows_are_few or self.settings.label_transform == "dirichlet"
 
@@ -330,7 +366,7 @@ class Trainer:
         pool = self.placer.pool
         workers = self.resources.workers
         basis, state = basis_of(state)
-        statistics = pool.class_statistics(basis, workers)
+        statistics = pool.class_statistics(basis, workers, pooled=self._pooled)
         posterior = self._posterior(statistics, state.kernel.variance, state.transform)
 
         def of_rows(rows: slice) -> Array:
@@ -348,7 +384,9 @@ class Trainer:
         basis, state = basis_of(state)
         with progress.stage(Stage.STATISTICS, f"statistics: {len(basis.points)} points, all rows"):
             everything = self.rows.everything
-            statistics = everything.class_statistics(basis, self.resources.workers, watcher)
+            statistics = everything.class_statistics(
+                basis, self.resources.workers, watcher, self._pooled
+            )
         alpha, transform = self._labels(state, basis, statistics)
         with progress.stage(Stage.POSTERIOR):
             posterior = self._posterior(statistics, state.kernel.variance, transform)
@@ -396,9 +434,11 @@ class Trainer:
         """A search for the label transform, scored on a sample of the pool."""
         prior = self.rows.prior
         pool = self.placer.pool
-        rows = rows_that_score(pool, basis, len(prior), self.resources, leave_out)
-        workers = self.resources.workers
-        return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
+        many = self._pooled
+        size = rows_for_many_classes(len(prior)) if many else scoring_rows(len(prior))
+        rows = rows_that_score(pool, basis, size, self.resources, leave_out)
+        kind = EvenLabelSearch if many else LabelSearch
+        return kind(statistics, basis.kernel.variance, prior, rows, self.resources.workers)
 
     def _scores(self, model: Model) -> SetScores:
         """How likely the labels of left-out rows are, for prediction sets."""
@@ -425,7 +465,7 @@ class Trainer:
         assert posterior is not None
         size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
         size = min(size, _MOST_JUDGES)
-        rows = pool.take(pool.stratified_sample(size, self.resources.rng))
+        rows = pool.take(pool.sample(size, self.resources.rng))
 
         def of_rows(place: slice) -> tuple[Array, Array]:
             codes = rows.codes[place]
@@ -434,6 +474,8 @@ class Trainer:
             latent = posterior.latent_without_row(vectors, codes, weights)
             if model.left_out is not None:
                 latent = model.left_out.replaced(rows.X[place], codes, *latent)
+            if self._pooled:
+                return vectors, probabilities_within(*latent, _TOLERANCE)
             return vectors, class_probabilities(*latent)
 
         parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
@@ -493,6 +535,7 @@ class Trainer:
         own_kernel = settings.lengthscale is None and settings.variance is None
         own_labels = settings.label_transform == "learned"
         own_labels = own_labels and isinstance(settings.alpha_epsilon, str)
+        own_labels = own_labels and not self._pooled
         return own_kernel and own_labels and isinstance(settings.inducing, str)
 
     def _posterior(

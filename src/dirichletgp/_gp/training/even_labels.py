@@ -20,9 +20,12 @@ from ..core.regressions import LabelTransform, leverage, mean_without_row
 from ..core.statistics import ClassStatistics
 from .label_search import LabelSearch, Predicted, ScoringRows
 
-_EVALUATIONS = 8
-# Where the noise is looked for, in logarithms from where it starts.
-_BELOW, _ABOVE = 7.0, 3.0
+# Where the noise is looked for, in logarithms from where it starts, and then around the best.
+_STEPS = (0.0, -1.5, -3.0, -4.5, -6.0, -7.5)
+_BETWEEN = (-0.75, 0.75)
+# What a row's own class is ahead of all others together, with the first separation that is tried;
+# others are tried around it, in logarithms.
+_LEAD, _AROUND, _LEAST_SLOPE = 2.0, 1.5, 0.01
 # Scoring rows times classes, and how many rows that may be.
 _PROBABILITIES, _FEWEST_ROWS, _MOST_ROWS = 800_000, 300, 1_600
 
@@ -52,27 +55,45 @@ class EvenLabelSearch(LabelSearch):
         self._sums = statistics.sums @ directions
 
     def best_transform(
-        self, start: LabelTransform, evaluations: int = _EVALUATIONS
+        self, start: LabelTransform, evaluations: int = len(_STEPS) + 2
     ) -> LabelTransform:
-        """Separation and noise with the smallest loss, the latter by golden sections."""
-        best = start
-        best_loss = self.score(start)
-
-        def loss(log_noise: float) -> float:
-            nonlocal best, best_loss
-            noise = float(np.exp(log_noise))
-            transform = LabelTransform.from_constants(best.separation, noise, noise)
-            value, separation = self._best_separation(transform)
-            if value < best_loss:
-                best = LabelTransform.from_constants(separation, noise, noise)
-                best_loss = value
-            return value
-
+        """Separation and noise with the smallest loss: on a grid, and between its best places."""
         origin = float(np.log(self._repetition * start.noise_out))
-        bounds = (origin - _BELOW, origin + _ABOVE)
-        options = {"maxiter": evaluations, "xatol": 0.2}
-        minimize_scalar(loss, bounds=bounds, method="bounded", options=options)
-        return best
+        losses: dict[float, tuple[float, float]] = {}
+
+        def look_at(log_noise: float) -> None:
+            noise = float(np.exp(log_noise))
+            transform = LabelTransform.from_constants(start.separation, noise, noise)
+            losses[log_noise] = self._best_separation(transform)
+
+        for step in _STEPS[:evaluations]:
+            look_at(origin + step)
+        middle = min(losses, key=lambda place: losses[place][0])
+        for step in _BETWEEN[: max(0, evaluations - len(_STEPS))]:
+            look_at(middle + step)
+        best = min(losses, key=lambda place: losses[place][0])
+        noise = float(np.exp(best))
+        return LabelTransform.from_constants(losses[best][1], noise, noise)
+
+    def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
+        """The smallest loss for the noise of a transform, and the separation that has it.
+
+        It is looked for around one with which the latent of a typical row's own class makes up for
+        the number of the others.
+        """
+        predicted = self._predicted(transform)
+        own = predicted.slope[np.arange(len(self.rows.codes)), self.rows.codes]
+        wanted = np.log(len(self.prior)) + _LEAD
+        low, high = np.log(self.separation_range)
+        guess = np.log(wanted / max(float(np.median(own)), _LEAST_SLOPE))
+
+        def loss(log_separation: float) -> float:
+            return self._loss(predicted, float(np.exp(np.clip(log_separation, low, high))))
+
+        bounds = (guess - _AROUND, guess + _AROUND)
+        options = {"maxiter": 7, "xatol": 0.05}
+        found = minimize_scalar(loss, bounds=bounds, method="bounded", options=options)
+        return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
 
     def _predicted(self, transform: LabelTransform) -> Predicted:
         """Solve the regressions for the noise of a transform and predict the scoring rows."""

@@ -43,7 +43,7 @@ _ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
 # The same for many classes, which differ less in what they gain from a kernel.
-_ROWS_OF_MANY, _ITERATIONS_FOR_MANY = 4_000, 10
+_ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 6
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
 
 
@@ -188,7 +188,7 @@ class _Trial:
         if len(self.rows) > _FEW_ROWS or self.pooled:
             search = self._search(self._some())
             if self.pooled:
-                return search.score(search.best_transform(self.noisy))
+                return search.score(search.best_transform(self.noisy, _NOISES_OF_MANY))
             loss, alpha = search.best_alpha()
             if self.rows.n_classes > _FEW_CLASSES:
                 return loss

@@ -73,6 +73,10 @@ def fit(
         int | None,
         typer.Option(min=1, help="Inducing points: more are better and slower; by default 1000."),
     ] = None,
+    n_regions: Annotated[
+        int | None,
+        typer.Option(min=1, help="Regions with points of their own; by default as many as pay."),
+    ] = None,
     kernel: KernelName = AUTO,
     seed: Annotated[
         int,
@@ -122,7 +126,11 @@ def fit(
 
     accept_all = NewValues(accept=True)
     classifier = DirichletGPClassifier(
-        kernel, n_inducing=n_inducing, random_state=seed, n_jobs=jobs
+        kernel,
+        n_inducing=n_inducing,
+        n_regions="auto" if n_regions is None else n_regions,
+        random_state=seed,
+        n_jobs=jobs,
     )
     training = Chunk(columns.matrix(features, accept_all), split.train.labels, None)
     with progress_bar(classifier.max_iter, visible=not as_json):

@@ -92,7 +92,7 @@ class ClassStatistics:
     @property
     def is_pooled(self) -> bool:
         """Whether the rows of all classes have one Gram."""
-        return len(self.grams) < len(self.counts)
+        return len(self.grams) == 1 < len(self.counts)
 
     @property
     def total(self) -> Array:

@@ -72,6 +72,8 @@ class EvenLabelSearch(LabelSearch):
         for step in _BETWEEN[: max(0, evaluations - len(_STEPS))]:
             look_at(middle + step)
         best = min(losses, key=lambda place: losses[place][0])
+        if self.score(start) <= losses[best][0]:
+            return start
         noise = float(np.exp(best))
         return LabelTransform.from_constants(losses[best][1], noise, noise)
 
@@ -81,7 +83,7 @@ class EvenLabelSearch(LabelSearch):
         It is looked for around one with which the latent of a typical row's own class makes up for
         the number of the others.
         """
-        predicted = self._predicted(transform)
+        predicted = self.predicted(transform)
         own = predicted.slope[np.arange(len(self.rows.codes)), self.rows.codes]
         wanted = np.log(len(self.prior)) + _LEAD
         low, high = np.log(self.separation_range)
@@ -90,12 +92,13 @@ class EvenLabelSearch(LabelSearch):
         def loss(log_separation: float) -> float:
             return self._loss(predicted, float(np.exp(np.clip(log_separation, low, high))))
 
-        bounds = (guess - _AROUND, guess + _AROUND)
+        lowest = min(guess - _AROUND, float(np.log(transform.separation)))
+        bounds = (lowest, guess + _AROUND)
         options = {"maxiter": 7, "xatol": 0.05}
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options=options)
         return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
 
-    def _predicted(self, transform: LabelTransform) -> Predicted:
+    def predicted(self, transform: LabelTransform) -> Predicted:
         """Solve the regressions for the noise of a transform and predict the scoring rows."""
         u = transform.precision_out
         share = 1.0 / len(self.prior)

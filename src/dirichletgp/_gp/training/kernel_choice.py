@@ -18,7 +18,14 @@ from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.regressions import LabelTransform
 from ..rows.columns import Columns
-from ..rows.in_memory import Chunk, Encoder, InMemoryRows, fingerprints
+from ..rows.in_memory import (
+    Chunk,
+    Encoder,
+    InMemoryRows,
+    are_mostly_alone,
+    fingerprints,
+    repetition_of,
+)
 from .even_labels import EvenLabelSearch, rows_for_many_classes
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
@@ -38,7 +45,6 @@ _FEW_CLASSES = 4  # with more, trying label transforms takes longer than it help
 # models were 20 % apart), the kernel for tables a little more than distances.
 _GAIN_OF_FEATURES, _GAIN_OF_TABLES = 0.03, 0.002
 _FEWEST_ROWS = 20
-_FEW_ALONE = 100
 _ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
@@ -110,7 +116,8 @@ def choose_family(
     with resources.progress.stage(Stage.CHOICE):
         many = is_pooled(estimator, len(material.classes))
         few = _merged(material, _ROWS_OF_MANY if many else _ROWS)
-        if len(few.sample.X) < _FEWEST_ROWS or _are_alone(few):
+        class_sizes = np.unique(few.sample.labels, return_counts=True)[1]
+        if len(few.sample.X) < _FEWEST_ROWS or are_mostly_alone(class_sizes):
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
             return Choice(among[-1])
         trials = [_Trial(family, few, estimator, resources) for family in among]
@@ -122,16 +129,10 @@ def choose_family(
     return Choice(among[best], trials[best].kernel)
 
 
-def _are_alone(material: Material) -> bool:
-    """Whether most rows are alone in their class: left out, there is nothing that knows it."""
-    _, sizes = np.unique(material.sample.labels, return_counts=True)
-    return len(sizes) > _FEW_ALONE and 2 * int(np.sum(sizes == 1)) > int(sizes.sum())
-
-
 def _merged(material: Material, most: int) -> Material:
     """The same with a sample of the rows, identical ones of a class as one with their weight.
 
-    The weight is at most 1 on average: copies of all rows are no more rows to learn from.
+    Copies of all rows are no more rows to learn from: they are counted once.
     They are in an order of their own, whatever order they came in and whatever classes are called.
     """
     classes, sample = material.classes, material.sample
@@ -141,7 +142,7 @@ def _merged(material: Material, most: int) -> Material:
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
-    weights /= max(1.0, float(weights.mean()))
+    weights /= repetition_of(weights, np.searchsorted(classes, sample.labels[first]))
     own = None if np.all(weights == 1.0) else weights
     distinct = sample.part(first)._replace(weights=own)
     of_rows = fingerprints(distinct.X, np.zeros(len(first), dtype=np.intp))

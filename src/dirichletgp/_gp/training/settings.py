@@ -61,6 +61,9 @@ class DirichletSettings(KernelSettings):
     alpha_epsilon: float | str
     pooled: bool = False
     """Whether all classes share one Gram and one noise, as many do."""
+    class_prior: Any = "empirical"
+    n_regions: int | str = 1
+    memory_limit: float = 1e9
 
 
 class Family(NamedTuple):
@@ -111,6 +114,9 @@ def check_settings(
         label_transform=choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
         alpha_epsilon=_alpha(estimator.alpha_epsilon),
         pooled=pooled,
+        class_prior=estimator.class_prior,
+        n_regions=_regions(estimator.n_regions),
+        memory_limit=positive("memory_limit", estimator.memory_limit),
     )
 
 
@@ -129,8 +135,8 @@ def with_scaled_points(settings: AnySettings, scaler: Any, n_features: int) -> A
 
 def is_pooled(estimator: Any, n_classes: int) -> bool:
     """Whether classes are so many that all share one Gram: if no other noises were asked for."""
-    chosen = [estimator.label_transform, estimator.alpha_epsilon]
-    return n_classes > MANY_CLASSES and chosen == ["learned", "auto"]
+    chosen = (estimator.label_transform, estimator.alpha_epsilon) == ("learned", "auto")
+    return n_classes > MANY_CLASSES and chosen and estimator.n_regions in ("auto", 1)
 
 
 def default_points(n_classes: int, pooled: bool = False) -> int:
@@ -230,6 +236,12 @@ def _alpha(value: Any) -> float | str:
     return positive("alpha_epsilon", value)
 
 
+def _regions(value: Any) -> int | str:
+    if isinstance(value, str):
+        return choice("n_regions", value, ("auto",))
+    return count("n_regions", value, smallest=1)
+
+
 def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None:
     if value is None or isinstance(value, Real):
         return None if value is None else positive("lengthscale", value)
@@ -268,6 +280,7 @@ class Stage(Enum):
     STATISTICS = "statistics"
     LABELS = "label transform"
     POSTERIOR = "posterior"
+    REGIONS = "regions"
     COMPARISON = "comparison"
     BELIEF = "belief"
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # Spans are the unit of work of a thread. Their size depends on the data alone, never on the number
 # of threads.
 _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
+_ROWS_OF_A_CLASS = 5  # that a sample to learn from has, if classes are many
 _COMPARED_ROWS = 100_000
 _ALONE = 1 / 3
 # Rows that the scaling of columns of several kinds is learned from.
@@ -277,6 +278,25 @@ class InMemoryRows:
             share = round(len(positions) * size / len(self))
             wanted = min(len(positions), max(1, share))
             chosen.append(rng.choice(positions, wanted, replace=False))
+        return np.sort(np.concatenate(chosen))
+
+    def sample_of_classes(self, size: int, rng: np.random.RandomState) -> Integers:
+        """Sorted positions of a sample that a kernel is learned from, of many classes of some.
+
+        What the rows of a class have in common is not seen in one row of each. Where a stratified
+        sample would have fewer than a few of most, some classes at random have as many as that.
+        """
+        sizes = self.class_sizes
+        if size >= len(self) or size >= _ROWS_OF_A_CLASS * np.sum(sizes > 0):
+            return self.stratified_sample(size, rng)
+        chosen: list[Integers] = []
+        n = 0
+        for code in rng.permutation(np.flatnonzero(sizes)).tolist():
+            wanted = min(int(sizes[code]), 2 * _ROWS_OF_A_CLASS)
+            chosen.append(rng.choice(self._of_class[code], wanted, replace=False))
+            n += wanted
+            if n >= size:
+                break
         return np.sort(np.concatenate(chosen))
 
     def sample(self, size: int, rng: np.random.RandomState) -> Integers:

@@ -138,7 +138,7 @@ def _merged(material: Material, most: int) -> Material:
     classes, sample = material.classes, material.sample
     rows = Encoder(classes, None, None).codes(sample.labels)
     drawn = InMemoryRows(sample.X, rows, None, len(classes))
-    sample = sample.part(drawn.stratified_sample(most, np.random.RandomState(0)))
+    sample = sample.part(drawn.sample_of_classes(most, np.random.RandomState(0)))
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)

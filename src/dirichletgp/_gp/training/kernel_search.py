@@ -296,7 +296,7 @@ class KernelTraining:
         """L-BFGS on the objective of a sample; restarted with more jitter if K_mm won't factor."""
         progress = self.resources.progress
         size = self._sample_size(len(state.points))
-        chosen = self.rows.stratified_sample(size, self.resources.rng)
+        chosen = self.rows.sample_of_classes(size, self.resources.rng)
         # Merged, so that a weight and a repetition take the search along the same path, to the bit.
         sample = self.rows.take(chosen).merged()
         name = f"kernel: {len(state.points)} points, {len(sample)} rows"

@@ -63,7 +63,7 @@ _SURPRISE_FLOOR = 0.05
 _FIRST_ALPHA = 0.3
 # Where many rows are alone in their class, rows left out cannot choose. Then labels are taken to be
 # as noisy as this.
-_ALPHA_OF_ALONE = 0.1
+_ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.01
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
@@ -323,7 +323,9 @@ class Trainer:
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
         if isinstance(alpha, str):
-            alpha = _ALPHA_OF_ALONE if self._labels_are_guessed else _FIRST_ALPHA
+            alpha = _FIRST_ALPHA
+            if self._labels_are_guessed:
+                alpha = _ALPHA_OF_MANY_ALONE if self._pooled else _ALPHA_OF_ALONE
         transform = LabelTransform.dirichlet(alpha)
         if self._pooled:
             transform = LabelTransform.even(alpha, self.rows.prior)
@@ -343,7 +345,9 @@ class Trainer:
     @cached_property
     def _labels_are_guessed(self) -> bool:
         """Whether no row left out can say how noisy labels are."""
-        return self._leave_out and are_mostly_alone(self.placer.pool.class_sizes)
+        # Of many classes a pool may have one row each where there are more.
+        rows = self.rows.sample if self._pooled else self.placer.pool
+        return self._leave_out and are_mostly_alone(rows.class_sizes)
 
     @property
     def _alpha_is_open(self) -> bool:

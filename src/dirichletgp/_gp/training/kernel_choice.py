@@ -45,6 +45,8 @@ _FEW_CLASSES = 4  # with more, trying label transforms takes longer than it help
 # models were 20 % apart), the kernel for tables a little more than distances.
 _GAIN_OF_FEATURES, _GAIN_OF_TABLES = 0.03, 0.002
 _FEWEST_ROWS = 20
+# With more classes a comparison takes minutes (10,000: it was not done after two).
+_MOST_CLASSES = 2_000
 _ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
@@ -114,6 +116,9 @@ def choose_family(
     if len(among) == 1:
         return Choice(among[0])
     with resources.progress.stage(Stage.CHOICE):
+        if len(material.classes) > _MOST_CLASSES:
+            resources.progress.note(f"{among[-1]} (too many classes to compare)")
+            return Choice(among[-1])
         many = is_pooled(estimator, len(material.classes))
         few = _merged(material, _ROWS_OF_MANY if many else _ROWS)
         class_sizes = np.unique(few.sample.labels, return_counts=True)[1]

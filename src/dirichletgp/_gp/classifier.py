@@ -40,6 +40,7 @@ from .training.settings import (
     check_settings,
     class_prior,
     default_points,
+    is_pooled,
     points_wanted,
     rows_to_learn_from,
     with_scaled_points,
@@ -466,7 +467,9 @@ class DirichletGPClassifier(DecidingClassifier):
         """With rows added while they are still kept: trained if their number has doubled."""
         assert state.first_rows is not None
         first_rows = state.first_rows.plus(*coded)
-        n_points = points_wanted(self, default_points(len(state.classes)))
+        n_classes = len(state.classes)
+        by_default = default_points(n_classes, is_pooled(self, n_classes))
+        n_points = points_wanted(self, by_default)
         limit = streams.rows_to_settle(rows_to_learn_from(self), n_points)
         n = len(first_rows)
         if len(np.unique(first_rows.codes)) < 2:

@@ -225,7 +225,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             lambda rows: predictor.probabilities(values(rows), tolerance),
             self._matrix(X),
             fitted.encoder.scaler,
-            len(model.points),
+            max(len(model.points), len(model.prior)),
             self.n_jobs,
         )
 

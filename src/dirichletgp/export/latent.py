@@ -32,6 +32,7 @@ def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
             return _difference(values, predictor, on)
     vectors = values @ _inverse(basis.factor).T
     posterior: Any = model.posterior
+    mean_width = len(posterior.offsets)
     mean = vectors @ posterior.coefficients.T + posterior.offsets
     squares = on.sum(vectors * vectors, axis=1, keepdims=True)
     unexplained = on.maximum(posterior.variance - squares, 0.0)
@@ -40,6 +41,7 @@ def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
     else:
         halves = [vectors @ _inverse(factor).T for factor in posterior.factors]
         explained = [on.sum(half * half, axis=1, keepdims=True) for half in halves]
+        explained *= mean_width // len(explained)  # one for all classes if the noises are equal
     variance = on.columns(tuple(explained)) + unexplained
     return mean.name, variance.name
 

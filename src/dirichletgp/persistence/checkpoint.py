@@ -128,6 +128,9 @@ class Checkpoint:
         basis_again(kernel, points, state.jitter)
         if "done" in self._content:
             transforms = [state.transform, _LEAST_NOISE]
+            if expected.even_for is not None:
+                transforms = [LabelTransform.even(state.alpha_epsilon, expected.even_for)]
+                expect(len(self._arrays["grams"]) == 1, "number of Grams")
             sizes = {"C": expected.n_classes, "M": sizes["M"]}
             self._statistics = statistics_restored(self._arrays, sizes, transforms)
         return state

@@ -281,6 +281,8 @@ def _model_restored(
         expect(parts["beliefs"] is not None, "absence of beliefs about log-odds")
         return compact_restored(parts, content["compact"], arrays, sizes)
     transforms = [transform, LabelTransform.dirichlet(alpha)]
+    if len(arrays["grams"]) == 1:
+        transforms[1] = LabelTransform.even(alpha, prior)
     return Model(
         **parts,
         statistics=statistics_restored(arrays, sizes, transforms),

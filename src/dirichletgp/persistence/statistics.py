@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._gp.core.arrays import Array
-from .._gp.core.fields import SUMS, Numbers, Sizes, check_arrays
+from .._gp.core.fields import SUMS, Numbers, Sizes, check_arrays, expect
 from .._gp.core.parallel import Workers, cholesky
 from .._gp.core.regressions import LabelTransform, plus_identity
 from .._gp.core.statistics import ClassStatistics
@@ -16,7 +16,7 @@ from .values import Arrays
 _FIELDS = {
     "counts": Numbers("C", (0.0, SUMS[1])),
     "sums": Numbers("C M", SUMS),
-    "grams": Numbers("C T", SUMS),
+    "grams": Numbers("G T", SUMS),
 }
 
 
@@ -31,7 +31,10 @@ def statistics_restored(
     """
     n_classes, n_points = sizes["C"], sizes["M"]
     given = {"C": n_classes, "M": n_points, "T": n_points * (n_points + 1) // 2}
-    check_arrays(_FIELDS, arrays, given)
+    n_grams = check_arrays(_FIELDS, arrays, given)["G"]
+    # One Gram for all classes does if all regressions weigh rows alike.
+    pooled = n_grams == 1 and all(transform.is_even for transform in transforms)
+    expect(n_grams == n_classes or pooled, "number of Grams")
     grams = unpacked_grams(arrays["grams"], n_points)
     precision = max(t.precision_in + (n_classes - 1) * t.precision_out for t in transforms)
     _check_definite(grams, 0.5 / precision)

@@ -16,6 +16,8 @@ B_0 = I + u0 G^ = R R', F~_c = F_c R^-T and E_c = (I + d F~_c F~_c')^-1 = T^-T T
 
     B_c^-1 = R^-T (I - d F~_c' E_c F~_c) R^-1        log|B_c| = log|B_0| - log|E_c|
     B_c^-1 F_c' = R^-T F~_c' E_c
+
+If the noises are equal, d = 0: B_c = B_0 is the same for all classes, and the pooled Gram will do.
 """
 
 from dataclasses import dataclass
@@ -33,6 +35,7 @@ from .parallel import (
     product,
     pulled_back,
     pulled_back_in_parallel,
+    row_slices,
     solve_columns,
     solve_columns_transposed,
     solve_rows,
@@ -131,7 +134,8 @@ class _Solution(NamedTuple):
     grams: dict[int, _GramClass]
     rows: dict[int, _RowClass]
     base_factor: Array  # R, and
-    row_factor: Array  # L R; both empty if no class is kept as rows
+    row_factor: Array  # L R; both empty if every class has a Gram
+    n_even: int  # classes of which B_c = B_0
 
 
 def _solve(
@@ -144,9 +148,11 @@ def _solve(
     b = right_hand_sides(solve_rows(factor, statistics.sums.copy()), transform, prior)
     own = list(workers.map(lambda gram: whitened(factor, gram), statistics.grams.values()))
     total = sum(own, np.zeros(factor.shape))
-    if statistics.rows:
+    if len(own) < len(b):
         total += whitened_in_parallel(factor, statistics.pooled, workers.map)
     base = shared_matrix(total, transform)
+    if not own and not statistics.rows:
+        return _solve_even(total, base, b)
 
     def solve_gram_class(pair: tuple[int, Array]) -> _GramClass:
         k, gram = pair
@@ -171,7 +177,15 @@ def _solve(
     parts: dict[int, _GramClass | _RowClass] = {**grams, **rows}
     beta = np.stack([parts[k].beta for k in range(len(b))])
     log_determinants = sum(part.log_determinant for part in parts.values())
-    return _Solution(total, b, beta, log_determinants, grams, rows, base_factor, row_factor)
+    return _Solution(total, b, beta, log_determinants, grams, rows, base_factor, row_factor, 0)
+
+
+def _solve_even(total: Array, base: Array, b: Array) -> _Solution:
+    """All regressions with one matrix."""
+    lower = cholesky(base, overwrite=True)
+    beta = solve_rows_transposed(lower, solve_rows(lower, b.copy()))
+    log_determinants = len(b) * log_determinant(lower)
+    return _Solution(total, b, beta, log_determinants, {}, {}, lower, np.empty((0, 0)), len(b))
 
 
 def _derivatives(
@@ -209,7 +223,9 @@ def _derivatives(
 
     by_row = RowDerivatives(
         matrices=matrices,
-        shared=pulled_back_in_parallel(factor, shared, workers.map) if solution.rows else shared,
+        shared=pulled_back_in_parallel(factor, shared, workers.map)
+        if len(matrices) < n_classes
+        else shared,
         vectors=(u0 * r0) @ raw_beta + (u1 * r1 - u0 * r0)[:, None] * raw_beta,
         row_terms=dict(zip(solution.rows, workers.map(row_terms, solution.rows), strict=True)),
     )
@@ -231,6 +247,8 @@ def _sum_of_p(solution: _Solution, d: float, workers: Workers) -> Array:
         halves = [part.half for part in solution.rows.values()]
         pooled = plus_identity(symmetrise(-d * _sum_of_grams(halves, workers)), len(halves))
         p_sum -= pulled_back_in_parallel(solution.base_factor, pooled, workers.map)
+    if solution.n_even:
+        p_sum -= solution.n_even * inverse_from_cholesky(solution.base_factor)
     p_sum *= 0.5
     return p_sum
 
@@ -272,9 +290,13 @@ def _sum_of_grams(rows: list[Array], workers: Workers) -> Array:
 def collapsed_bound(statistics: ClassStatistics, posterior: Posterior) -> float:
     """The bound alone, from whitened statistics and the posterior they led to."""
     quadratic = 0.0
-    for beta, factor in zip(posterior.coefficients, posterior.factors, strict=True):
+    # One factor may serve all classes.
+    of_factor = len(posterior.coefficients) // len(posterior.factors)
+    places = row_slices(len(posterior.offsets), of_factor)
+    for factor, place in zip(posterior.factors, places, strict=True):
         # b' B^-1 b = |R' beta|^2 with B = R R'
-        quadratic += log_determinant(factor) - float(np.square(beta @ factor).sum())
+        fit = float(np.square(posterior.coefficients[place] @ factor).sum())
+        quadratic += of_factor * log_determinant(factor) - fit
     trace = float(np.einsum("cmm->", statistics.grams))
     return _assemble(
         statistics.counts,

@@ -136,6 +136,10 @@ def eigenvectors(
 ) -> list[Eigenvectors]:
     """Of all classes; `shared` is R."""
     sign = 1.0 if posterior.transform.ratio <= 1 else -1.0
+    if len(posterior.factors) < len(posterior.offsets):
+        # All noises are equal: there is nothing to correct.
+        nothing = Eigenvectors(posterior.factors[0], shared, sign, threshold)
+        return [nothing] * len(posterior.offsets)
     return list(
         workers.map(lambda factor: Eigenvectors(factor, shared, sign, threshold), posterior.factors)
     )

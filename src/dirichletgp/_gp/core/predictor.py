@@ -141,6 +141,9 @@ class ManyClassPredictor:
         rest = posterior.unexplained(vectors)
         half = solve_rows(self.shared, vectors.copy())
         centre, deviation = self.between(vectors, half)
+        if self.ratio == 1.0:  # all variances of a row are the same
+            shared = np.broadcast_to((rest + centre)[:, None], mean.shape)
+            return probabilities_within(mean, shared, tolerance)
         doubt = classes_in_doubt(mean, rest + centre, deviation, tolerance)
         variance = np.repeat((rest + centre)[:, None], mean.shape[1], axis=1)
         source = half if posterior.from_half else vectors

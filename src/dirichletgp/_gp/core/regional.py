@@ -107,9 +107,9 @@ class RegionalBasis:
         """The points of all regions, one after the other."""
         return np.concatenate([basis.points for basis in self.bases])
 
-    def no_statistics(self, n_classes: int) -> RegionalStatistics:
+    def no_statistics(self, n_classes: int, pooled: bool = False) -> RegionalStatistics:
         """The statistics of no rows."""
-        parts = tuple(basis.no_statistics(n_classes) for basis in self.bases)
+        parts = tuple(basis.no_statistics(n_classes, pooled) for basis in self.bases)
         return RegionalStatistics(np.zeros(n_classes), parts)
 
     def add_rows(self, statistics: RegionalStatistics, rows: RowsInOrder, workers: Workers) -> None:

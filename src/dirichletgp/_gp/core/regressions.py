@@ -26,6 +26,9 @@ from .kernels import Kernel
 from .parallel import Workers, cholesky, solve_rows, solve_rows_transposed
 from .statistics import BlockedRows, ClassStatistics
 
+# Of targets that are all but the same.
+_LEAST_SPREAD = 1e-6
+
 
 @dataclass(frozen=True)
 class LabelTransform:
@@ -73,6 +76,24 @@ class LabelTransform:
     ) -> "LabelTransform":
         """A free transform, with the targets placed symmetrically about zero."""
         return cls(separation / 2, -separation / 2, noise_in, noise_out)
+
+    @classmethod
+    def even(cls, alpha_epsilon: float, prior: Array) -> "LabelTransform":
+        """One noise for all rows, so that all regressions share one matrix: for many classes.
+
+        The noise is alpha_epsilon times the variance of the targets. These are as far apart as
+        those of the Dirichlet transform, and by log(C - 1) farther: the odds of a class against all
+        others together are then those that it would have against one.
+        """
+        separation = cls.dirichlet(alpha_epsilon).separation + np.log(len(prior) - 1)
+        spread = cls.from_constants(separation, 1.0, 1.0).target_variance(prior)
+        noise = alpha_epsilon * max(spread, _LEAST_SPREAD)
+        return cls.from_constants(float(separation), noise, noise)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all rows have the same noise."""
+        return self.noise_in == self.noise_out
 
     @property
     def separation(self) -> float:
@@ -169,9 +190,9 @@ class Basis:
             return np.empty((len(rows), 0))
         return solve_rows(self.factor, self.kernel.values(rows, self.points))
 
-    def no_statistics(self, n_classes: int) -> ClassStatistics:
-        """The statistics of no rows in this basis."""
-        return ClassStatistics.empty(n_classes, len(self.points))
+    def no_statistics(self, n_classes: int, pooled: bool = False) -> ClassStatistics:
+        """The statistics of no rows in this basis, with one Gram for all classes if pooled."""
+        return ClassStatistics.empty(n_classes, len(self.points), 1 if pooled else None)
 
     def add_rows(self, statistics: ClassStatistics, rows: BlockedRows, workers: Workers) -> None:
         """Add the statistics of rows, in place and by one pass."""
@@ -223,8 +244,8 @@ class Posterior(Latents):
         mu_c, the latent means far from all data.
     coefficients : ndarray of shape (C, M)
         beta_c.
-    factors : ndarray of shape (C, M, M)
-        Cholesky factors of B_c.
+    factors : ndarray of shape (C, M, M) or (1, M, M)
+        Cholesky factors of B_c; one for all classes if the noises are equal.
     """
 
     transform: LabelTransform
@@ -246,8 +267,16 @@ class Posterior(Latents):
         prior: Array,
         workers: Workers,
     ) -> "Posterior":
-        """Solve the C regressions whose rows are summed up in whitened statistics."""
+        """Solve the C regressions whose rows are summed up in whitened statistics.
+
+        Pooled statistics have a solution if the noises are equal.
+        """
         b = right_hand_sides(statistics.sums, transform, prior)
+        if len(statistics.grams) < len(prior):
+            factor = cholesky(shared_matrix(statistics.total, transform), overwrite=True)
+            coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
+            offsets = transform.offsets(prior)
+            return cls(transform, prior, variance, offsets, coefficients, factor[None])
         shared = shared_matrix(statistics.grams.sum(axis=0), transform)
         factors = np.empty_like(statistics.grams)
 
@@ -306,11 +335,11 @@ class Posterior(Latents):
         quadratic = np.empty((len(vectors), len(self.factors)))
         for c in range(len(self.factors)):
             quadratic[:, c] = self.explained_of(c, vectors.copy())
-        return quadratic
+        return np.broadcast_to(quadratic, (len(vectors), len(self.offsets)))
 
     def explained_of(self, c: int, vectors: Array) -> Array:
         """U' B_c^-1 u of one class, of shape (n,); the vectors are overwritten."""
-        half = solve_rows(self.factors[c], vectors)
+        half = solve_rows(self.factors[c if len(self.factors) > 1 else 0], vectors)
         return np.einsum("nm,nm->n", half, half)
 
 

@@ -90,6 +90,11 @@ class ClassStatistics:
         )
 
     @property
+    def is_pooled(self) -> bool:
+        """Whether the rows of all classes have one Gram."""
+        return len(self.grams) == 1 < len(self.counts)
+
+    @property
     def total(self) -> Array:
         """The Gram (M, M) of the rows of all classes."""
         return np.asarray(self.grams.sum(axis=0))
@@ -110,9 +115,10 @@ class ClassStatistics:
 
     def among(self, n_classes: int, places: Sequence[int]) -> "ClassStatistics":
         """The same classes at given places among more, the others without rows."""
-        wider = self.empty(n_classes, self.sums.shape[1])
-        for mine, all_classes in zip(vars(self).values(), vars(wider).values(), strict=True):
-            all_classes[places] = mine
+        wider = self.empty(n_classes, self.sums.shape[1], 1 if self.is_pooled else None)
+        wider.counts[places] = self.counts
+        wider.sums[places] = self.sums
+        wider.grams[0 if self.is_pooled else places] = self.grams
         return wider
 
     def copy(self) -> "ClassStatistics":
@@ -128,8 +134,11 @@ class ClassStatistics:
     ) -> "ClassStatistics":
         """Add rows, in place and by one pass; `features` maps scaled rows to vectors (m, M).
 
-        `gram_of` names the Gram that each class adds to; by default every class has its own.
+        `gram_of` names the Gram that each class adds to; by default every class has its own, or
+        all have one.
         """
+        if gram_of is None and self.is_pooled:
+            return self._add_pooled_rows(rows, features, workers)
         gram_of = range(rows.n_classes) if gram_of is None else gram_of
         n_points = self.sums.shape[1]
         size = block_size(n_points)
@@ -150,6 +159,18 @@ class ClassStatistics:
             self.grams[gram_of[code]] += gram
         return self
 
+    def _add_pooled_rows(
+        self, rows: BlockedRows, features: VectorsOf, workers: Workers
+    ) -> "ClassStatistics":
+        """Add rows to one Gram, small classes together."""
+        sums = _PooledSums(rows, features, self.sums.shape[1])
+        for parts, gram in workers.map(sums.of_unit, _units(rows, ())):
+            for code, weight, total in parts:
+                self.counts[code] += weight
+                self.sums[code] += total
+            self.grams[0] += gram
+        return self
+
 
 def add_block(vectors: Array, weights: Array | None, total: Array) -> float:
     """Add the vectors of a block of one class to their sum (M,); returns the block's weight."""
@@ -166,11 +187,35 @@ def weighted_by_roots(vectors: Array, weights: Array | None) -> Array:
 
 
 @dataclass(frozen=True)
+class _PooledSums:
+    """Sums of vectors of classes that have one Gram."""
+
+    rows: BlockedRows
+    features: VectorsOf
+    n_points: int
+
+    def of_unit(self, unit: list[Span]) -> tuple[list[tuple[int, float, Array]], Array]:
+        """Code, weight and sum (M,) of each block of a unit of work, and the Gram of all."""
+        parts = []
+        gram = np.zeros((self.n_points, self.n_points))
+        for group in _groups(self.rows, unit, block_size(self.n_points)):
+            vectors = self.features(_rows_of(group))
+            for code, block, place in group:
+                total = np.zeros(self.n_points)
+                parts.append((code, add_block(vectors[place], block.weights, total), total))
+                if block.weights is not None:
+                    vectors[place] *= np.sqrt(block.weights)[:, None]
+            add_gram(vectors, gram)
+        return parts, symmetrise(gram)
+
+
+@dataclass(frozen=True)
 class BoundStatistics:
     """What an evaluation of the bound needs: sums that are not whitened, small classes as rows.
 
     A class with fewer rows than there are inducing points has a Gram of low rank; its rows are
     kept instead (never more than C M rows in all) and the Grams of all such classes are pooled.
+    Regressions that weigh all rows alike need no more than the pooled Gram and the sums.
 
     Attributes
     ----------
@@ -181,7 +226,7 @@ class BoundStatistics:
     rows : dict from class code to ndarray of shape (n_k, M)
         sqrt(w_i) k_i of the classes with few rows.
     pooled : ndarray of shape (M, M)
-        Sum of the Grams of the classes kept as rows.
+        Sum of the Grams of the classes that have none of their own.
     """
 
     counts: Array
@@ -218,7 +263,8 @@ class BoundStatistics:
                         kept[code][block.place] = own
             return parts, unit[0].code, symmetrise(gram)
 
-        for parts, code, gram in workers.map(of_unit, _units(rows, kept)):
+        alone = [k for k in range(rows.n_classes) if k not in kept]
+        for parts, code, gram in workers.map(of_unit, _units(rows, alone)):
             for k, weight, total in parts:
                 counts[k] += weight
                 sums[k] += total
@@ -229,6 +275,19 @@ class BoundStatistics:
                 grams[key] = gram
         pooled = grams.pop(_POOLED, np.zeros((n_points, n_points)))
         return cls(counts, sums, grams, kept, pooled)
+
+    @classmethod
+    def pooled_of_rows(
+        cls, rows: BlockedRows, kernel: Kernel, points: Array, workers: Workers
+    ) -> "BoundStatistics":
+        """One pass over the rows, for regressions that weigh all rows alike."""
+        empty = ClassStatistics.empty(rows.n_classes, len(points), n_grams=1)
+        return cls.pooled_from(empty.add_rows(rows, kernel.at(points).values, workers))
+
+    @classmethod
+    def pooled_from(cls, statistics: ClassStatistics) -> "BoundStatistics":
+        """The same from sums of kernel vectors."""
+        return cls(statistics.counts, statistics.sums, {}, {}, statistics.total)
 
 
 class _Member(NamedTuple):
@@ -261,17 +320,20 @@ def _rows_of(group: list[_Member]) -> Array:
     return np.concatenate([member.block.rows for member in group])
 
 
-def _units(rows: BlockedRows, kept: dict[int, Array]) -> Iterator[list[Span]]:
-    """Units of work: a span of a large class, or small classes that share the pooled Gram."""
+def _units(rows: BlockedRows, alone: Iterable[int]) -> Iterator[list[Span]]:
+    """Units of work: a span of a class that is alone, or several that share the pooled Gram."""
+    alone = frozenset(alone)
     pooled: list[Span] = []
+    n = 0
     for span in rows.spans():
-        if span.code not in kept:
+        if span.code in alone:
             yield [span]
             continue
         pooled.append(span)
-        if sum(len(part.positions) for part in pooled) >= _ROWS_OF_A_UNIT:
+        n += len(span.positions)
+        if n >= _ROWS_OF_A_UNIT:
             yield pooled
-            pooled = []
+            pooled, n = [], 0
     if pooled:
         yield pooled
 
@@ -288,7 +350,7 @@ class RowDerivatives:
     matrices : dict from class code to ndarray of shape (M, M)
         2 W_k of the classes with a Gram of their own.
     shared : ndarray of shape (M, M)
-        2 W_k without its low-rank term, of all other classes.
+        2 W_k without its low-rank term, if it has one, of all other classes.
     vectors : ndarray of shape (C, M)
         v_k.
     row_terms : dict from class code to ndarray of shape (n_k, M)
@@ -307,28 +369,28 @@ def pull_back(
     at = kernel.at(points)
     size = at.rows_at_once or block_size(len(points))
 
-    def by_values(code: int, block: Block, values: Array) -> Array:
-        derivative = values @ by_row.matrices.get(code, by_row.shared)
+    def finish(code: int, block: Block, derivative: Array) -> None:
         derivative += by_row.vectors[code]
         if block.weights is not None:
             derivative *= block.weights[:, None]
         if code in by_row.row_terms:
             terms = by_row.row_terms[code][block.place]
             derivative += weighted_by_roots(terms, block.weights)
-        return derivative
 
     def of_unit(unit: list[Span]) -> Array:
         total = at.no_derivatives()
         for group in _groups(rows, unit, size):
             together = _rows_of(group)
             values = at.values(together)
-            parts = [by_values(code, block, values[place]) for code, block, place in group]
-            derivative = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            # The classes of a group have one matrix: their own, or the shared one.
+            derivative = values @ by_row.matrices.get(group[0].code, by_row.shared)
+            for code, block, place in group:
+                finish(code, block, derivative[place])
             at.add_derivatives(together, values, derivative, total)
         return total
 
     total = at.no_derivatives()
-    for part in workers.map(of_unit, _units(rows, by_row.row_terms)):
+    for part in workers.map(of_unit, _units(rows, by_row.matrices)):
         total += part
     return at.gradient(total)
 

@@ -73,12 +73,6 @@ class ArrayRows:
         return sample
 
 
-def are_votes(y: Any) -> bool:
-    """Whether the argument `y` has a column for each class."""
-    shape = np.asarray(y).shape
-    return len(shape) == 2 and shape[1] > 1
-
-
 def checked_rows(given: "Given") -> tuple[AnyArray, AnyArray, Columns]:
     """The matrix (n, D) of the rows that `fit` was given, labels (n,), and what the columns are."""
     noted = _noted(given.estimator)

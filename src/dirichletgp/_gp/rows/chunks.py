@@ -181,10 +181,10 @@ class ChunkedRows:
     n_rows: int
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: "PassObserver"
+        self, basis: Basis, workers: Workers, observer: "PassObserver", pooled: bool = False
     ) -> ClassStatistics:
         """One pass over the rows in their order, so that it can be taken up again."""
-        empty = basis.no_statistics(len(self.encoder.classes))
+        empty = basis.no_statistics(len(self.encoder.classes), pooled)
         total, done = observer.resumed() or (empty, 0)
         observer.begin(done, self.n_rows)
         with closing(chunks(self.reader, done)) as parts:

@@ -75,8 +75,10 @@ class BoundRows(Protocol):
     def class_weights(self) -> Array:
         """Sum of the weights of each class, of shape (C,)."""
 
-    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
-        """The first pass over the rows."""
+    def bound_statistics(
+        self, kernel: Kernel, points: Array, workers: Workers, pooled: bool = False
+    ) -> BoundStatistics:
+        """The first pass over the rows; all classes have one Gram if it is pooled."""
 
     def pull_back(
         self, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
@@ -88,9 +90,9 @@ class LabelledRows(Protocol):
     """All rows, coded and scaled."""
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: PassObserver
+        self, basis: Basis, workers: Workers, observer: PassObserver, pooled: bool = False
     ) -> ClassStatistics:
-        """Sums of the whitened vectors of all rows."""
+        """Sums of the whitened vectors of all rows, with one Gram for all classes if pooled."""
 
     def bound_rows(self, sample: InMemoryRows, wanted: int) -> BoundRows:
         """Where to evaluate the bound for a sample; with more rows `wanted` it may be all rows."""

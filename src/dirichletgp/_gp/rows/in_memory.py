@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # Spans are the unit of work of a thread. Their size depends on the data alone, never on the number
 # of threads.
 _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
+_ROWS_OF_A_CLASS = 5  # that a sample to learn from has, if classes are many
 _COMPARED_ROWS = 100_000
 _ALONE = 1 / 3
 # Rows that the scaling of columns of several kinds is learned from.
@@ -303,6 +304,31 @@ class InMemoryRows:
             chosen.append(rng.choice(positions, wanted, replace=False))
         return np.sort(np.concatenate(chosen))
 
+    def sample_of_classes(self, size: int, rng: np.random.RandomState) -> Integers:
+        """Sorted positions of a sample that a kernel is learned from, of many classes of some.
+
+        What the rows of a class have in common is not seen in one row of each. Where a stratified
+        sample would have fewer than a few of most, some classes at random have as many as that.
+        """
+        sizes = self.class_sizes
+        if size >= len(self) or size >= _ROWS_OF_A_CLASS * np.sum(sizes > 0):
+            return self.stratified_sample(size, rng)
+        chosen: list[Integers] = []
+        n = 0
+        for code in rng.permutation(np.flatnonzero(sizes)).tolist():
+            wanted = min(int(sizes[code]), 2 * _ROWS_OF_A_CLASS)
+            chosen.append(rng.choice(self._of_class[code], wanted, replace=False))
+            n += wanted
+            if n >= size:
+                break
+        return np.sort(np.concatenate(chosen))
+
+    def sample(self, size: int, rng: np.random.RandomState) -> Integers:
+        """Sorted positions of a random sample, stratified unless there are as many classes."""
+        if size >= len(self) or size > self.n_classes:
+            return self.stratified_sample(size, rng)
+        return np.sort(rng.choice(len(self), size, replace=False))
+
     def background(self, origin: Integers) -> Array:
         """How columns are spread, each by itself, in at most a few hundred lines (B, D).
 
@@ -329,10 +355,14 @@ class InMemoryRows:
     # What training asks of rows (`door.py`): all of them are here.
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: "PassObserver | None" = None
+        self,
+        basis: Basis,
+        workers: Workers,
+        observer: "PassObserver | None" = None,
+        pooled: bool = False,
     ) -> ClassStatistics:
-        """Sums of the whitened vectors of all rows."""
-        total = basis.no_statistics(self.n_classes)
+        """Sums of the whitened vectors of all rows, with one Gram for all classes if pooled."""
+        total = basis.no_statistics(self.n_classes, pooled)
         basis.add_rows(total, self, workers)
         return total
 
@@ -340,8 +370,12 @@ class InMemoryRows:
         """The sample itself."""
         return sample
 
-    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
+    def bound_statistics(
+        self, kernel: Kernel, points: Array, workers: Workers, pooled: bool = False
+    ) -> BoundStatistics:
         """The first pass of an evaluation of the bound."""
+        if pooled:
+            return BoundStatistics.pooled_of_rows(self, kernel, points, workers)
         return BoundStatistics.of_rows(self, kernel, points, workers)
 
     def pull_back(

@@ -123,21 +123,25 @@ class LabelledDaskRows:
     n_sampled: int | None
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: "PassObserver"
+        self, basis: Basis, workers: Workers, observer: "PassObserver", pooled: bool = False
     ) -> ClassStatistics:
         """The class statistics of all rows."""
-        total: ClassStatistics = self._summed(_sums_of_chunk, _sum, basis)
+        total: ClassStatistics = self._summed(_sums_of_chunk, _sum, basis, pooled)
         return total
 
     def bound_rows(self, sample: InMemoryRows, wanted: int) -> "InMemoryRows | LabelledDaskRows":
         """The sample; all rows, where they are, if more than were sampled are wanted."""
         return self if self.n_sampled is not None and wanted > self.n_sampled else sample
 
-    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
+    def bound_statistics(
+        self, kernel: Kernel, points: Array, workers: Workers, pooled: bool = False
+    ) -> BoundStatistics:
         """The first pass: every class has a Gram, since rows do not travel."""
         values = partial(_kernel_values, kernel, points)
         n_points = len(points)
-        total = self._summed(_statistics_of_chunk, _sum, values, n_points)
+        total = self._summed(_statistics_of_chunk, _sum, values, n_points, pooled)
+        if pooled:
+            return BoundStatistics.pooled_from(total)
         grams = dict(enumerate(total.grams))
         nothing = np.zeros((n_points, n_points))
         return BoundStatistics(total.counts, total.sums, grams, {}, nothing)
@@ -228,10 +232,10 @@ def _summaries_together(parts: list[Summary | None], size: int) -> Summary | Non
     return put_together(summaries, size) if summaries else None
 
 
-def _sums_of_chunk(task: tuple[Encoder, Basis], chunk: Chunk) -> ClassStatistics:
+def _sums_of_chunk(task: tuple[Encoder, Basis, bool], chunk: Chunk) -> ClassStatistics:
     """The class statistics of a chunk, in a basis or in those of regions."""
-    encoder, basis = task
-    total = basis.no_statistics(len(encoder.classes))
+    encoder, basis, pooled = task
+    total = basis.no_statistics(len(encoder.classes), pooled)
     if len(chunk.labels):
         # Dask runs as many tasks as a worker has cores: one thread each.
         with Workers(1) as workers:
@@ -240,10 +244,10 @@ def _sums_of_chunk(task: tuple[Encoder, Basis], chunk: Chunk) -> ClassStatistics
 
 
 def _statistics_of_chunk(
-    task: tuple[Encoder, Callable[[Array], Array], int], chunk: Chunk
+    task: tuple[Encoder, Callable[[Array], Array], int, bool], chunk: Chunk
 ) -> ClassStatistics:
-    encoder, features, n_points = task
-    empty = ClassStatistics.empty(len(encoder.classes), n_points)
+    encoder, features, n_points, pooled = task
+    empty = ClassStatistics.empty(len(encoder.classes), n_points, 1 if pooled else None)
     # Dask runs as many tasks as a worker has cores: one thread each.
     with Workers(1) as workers:
         return empty.add_rows(encoder.rows(chunk), features, workers)

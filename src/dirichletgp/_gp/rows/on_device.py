@@ -116,10 +116,11 @@ class DeviceRows:
             yield place, rows, weights
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: "PassObserver"
+        self, basis: Basis, workers: Workers, observer: "PassObserver", pooled: bool = False
     ) -> ClassStatistics:
         """Sums of the whitened vectors of all rows."""
-        total = ClassStatistics.empty(self.labels.n_classes, len(basis.points))
+        n_grams = 1 if pooled else None
+        total = ClassStatistics.empty(self.labels.n_classes, len(basis.points), n_grams)
         points = self.device.array(basis.points)
         whiten = self.device.array(inverse_factor(basis.factor).T)
         for k in range(self.labels.n_classes):
@@ -128,22 +129,26 @@ class DeviceRows:
                 weight, sums, gram = self._sums(vectors, weights)
                 total.counts[k] += weight
                 total.sums[k] += sums
-                total.grams[k] += gram
+                total.grams[0 if pooled else k] += gram
         return total
 
     def bound_rows(self, sample: InMemoryRows, wanted: int) -> "DeviceRows":
         """The sample, moved to the device."""
         return DeviceRows(self.device, self.device.array(sample.X), sample)
 
-    def bound_statistics(self, kernel: Kernel, points: Array, workers: Workers) -> BoundStatistics:
+    def bound_statistics(
+        self, kernel: Kernel, points: Array, workers: Workers, pooled: bool = False
+    ) -> BoundStatistics:
         """The first pass of an evaluation of the bound."""
         n_points, n_classes = len(points), self.labels.n_classes
         points_on_device = self.device.array(points)
         sizes = [len(positions) for positions in self._of_class]
         kept = {k: np.empty((n, n_points)) for k, n in enumerate(sizes) if n < n_points}
         large = [k for k in range(n_classes) if k not in kept]
+        if pooled:
+            kept, large = {}, []
         grams = {k: np.zeros((n_points, n_points)) for k in large}
-        pooled = np.zeros((n_points, n_points))
+        pooled_gram = np.zeros((n_points, n_points))
         counts = np.zeros(n_classes)
         all_sums = np.zeros((n_classes, n_points))
         for k in range(n_classes):
@@ -152,10 +157,10 @@ class DeviceRows:
                 weight, sums, gram = self._sums(values, weights)
                 counts[k] += weight
                 all_sums[k] += sums
-                grams.get(k, pooled)[:] += gram
+                grams.get(k, pooled_gram)[:] += gram
                 if k in kept:
                     kept[k][place] = self.device.host(self._by_roots(values, weights))
-        return BoundStatistics(counts, all_sums, grams, kept, pooled)
+        return BoundStatistics(counts, all_sums, grams, kept, pooled_gram)
 
     def pull_back(
         self, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
@@ -211,7 +216,8 @@ def latent_blocks(
         rows = device.scaled_rows(scaler, X[place, :])
         vectors = basis.kernel.values(rows, points, device) @ whiten
         halves = [xp.sum((vectors @ solver) ** 2, axis=1) for solver in solvers]
-        explained = xp.stack(halves, axis=1)
+        explained = xp.stack(halves, axis=1)  # one column for all classes if the noises are equal
         unexplained = device.maximum(posterior.variance - xp.sum(vectors * vectors, axis=1), 0.0)
         mean = device.host(vectors @ coefficients) + posterior.offsets
-        yield mean, device.host(unexplained[:, None] + explained)
+        variance = device.host(unexplained[:, None] + explained)
+        yield mean, np.broadcast_to(variance, mean.shape)

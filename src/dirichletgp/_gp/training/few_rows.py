@@ -24,7 +24,7 @@ from ..rows.in_memory import InMemoryRows, fingerprints
 from .fitted import LeftOut, Model
 from .inducing_points import PointPlacer
 from .kernel_search import KernelTraining, Objective, State, basis_of, searched
-from .label_search import LabelSearch, rows_that_score
+from .label_search import LabelSearch, rows_that_score, scoring_rows
 from .plain_models import given_labels, linear_kernel
 from .settings import Progress, Stage, warn_caller
 
@@ -86,7 +86,8 @@ class FewRows:
             basis, _ = basis_of(State(basis.kernel, self.points))
             statistics = self._statistics(basis)
         resources = self.training.resources
-        rows = rows_that_score(self._pool, basis, len(self.prior), resources)
+        size = scoring_rows(len(self.prior))
+        rows = rows_that_score(self._pool, basis, size, resources)
         s2 = basis.kernel.variance
         return LabelSearch(statistics, s2, self.prior, rows, resources.workers)
 

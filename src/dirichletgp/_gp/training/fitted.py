@@ -177,7 +177,10 @@ class Model:
     @cached_property
     def bound(self) -> float:
         """The collapsed bound under the Dirichlet transform: others mean other targets."""
-        solved = self.solve(LabelTransform.dirichlet(self.alpha_epsilon))
+        transform = LabelTransform.dirichlet(self.alpha_epsilon)
+        if self.statistics.is_pooled:
+            transform = LabelTransform.even(self.alpha_epsilon, self.prior)
+        solved = self.solve(transform)
         return collapsed_bound(self.statistics, solved)
 
     def solve(self, transform: LabelTransform, n_jobs: int | None = 1) -> Posterior:

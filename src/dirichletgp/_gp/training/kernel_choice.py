@@ -4,7 +4,8 @@ Every family is tried on the same rows, quickly: its parameters are learned from
 few points, and the others are left out one by one under that kernel. With many rows one such
 division decides; with few, every row is judged once by a kernel that did not see it. Leaving rows
 out under a kernel that was learned from them too would prefer the family with the most parameters.
-A handful of rows cannot judge: then it is the plainest family, one lengthscale for all features.
+A handful of rows cannot judge, nor can rows most of which are alone in their class: then it is the
+plainest family, one lengthscale for all features.
 """
 
 from collections.abc import Sequence
@@ -25,10 +26,11 @@ from ..rows.in_memory import (
     fingerprints,
     repetition_of,
 )
+from .even_labels import EvenLabelSearch, rows_for_many_classes
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
 from .label_search import ALPHAS, LabelSearch, ScoringRows, scoring_rows
-from .settings import Family, Progress, Resources, Stage, family_of
+from .settings import Family, Progress, Resources, Stage, family_of, is_pooled
 
 AUTO = "auto"
 # With more columns than this a table per column takes too long.
@@ -43,9 +45,13 @@ _FEW_CLASSES = 4  # with more, trying label transforms takes longer than it help
 # models were 20 % apart), the kernel for tables a little more than distances.
 _GAIN_OF_FEATURES, _GAIN_OF_TABLES = 0.03, 0.002
 _FEWEST_ROWS = 20
+# With more classes a comparison takes minutes (10,000: it was not done after two).
+_MOST_CLASSES = 2_000
 _ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
 _ITERATIONS, _TOLERANCE = 20, 1e-5
+# The same for many classes, which differ less in what they gain from a kernel.
+_ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 6
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
 
 
@@ -110,7 +116,11 @@ def choose_family(
     if len(among) == 1:
         return Choice(among[0])
     with resources.progress.stage(Stage.CHOICE):
-        few = _merged(material)
+        if len(material.classes) > _MOST_CLASSES:
+            resources.progress.note(f"{among[-1]} (too many classes to compare)")
+            return Choice(among[-1])
+        many = is_pooled(estimator, len(material.classes))
+        few = _merged(material, _ROWS_OF_MANY if many else _ROWS)
         class_sizes = np.unique(few.sample.labels, return_counts=True)[1]
         if len(few.sample.X) < _FEWEST_ROWS or are_mostly_alone(class_sizes):
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
@@ -124,7 +134,7 @@ def choose_family(
     return Choice(among[best], trials[best].kernel)
 
 
-def _merged(material: Material) -> Material:
+def _merged(material: Material, most: int) -> Material:
     """The same with a sample of the rows, identical ones of a class as one with their weight.
 
     Copies of all rows are no more rows to learn from: they are counted once.
@@ -133,7 +143,7 @@ def _merged(material: Material) -> Material:
     classes, sample = material.classes, material.sample
     rows = Encoder(classes, None, None).codes(sample.labels)
     drawn = InMemoryRows(sample.X, rows, None, len(classes))
-    sample = sample.part(drawn.stratified_sample(_ROWS, np.random.RandomState(0)))
+    sample = sample.part(drawn.sample_of_classes(most, np.random.RandomState(0)))
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
@@ -156,7 +166,10 @@ class _Trial:
         rows = encoder.rows(material.sample)
         self.rows = rows.take(np.arange(len(rows)))
         self.kernel: Kernel | None = None
+        self.pooled = is_pooled(estimator, len(self.prior))
         self.noisy = LabelTransform.dirichlet(_NOISY)
+        if self.pooled:
+            self.noisy = LabelTransform.even(_NOISY, self.prior)
         self.typical = family.kernel.starting(
             self.rows.X,
             None,
@@ -178,8 +191,10 @@ class _Trial:
 
         Many rows choose the label transform freely, few only among the Dirichlet ones.
         """
-        if len(self.rows) > _FEW_ROWS:
+        if len(self.rows) > _FEW_ROWS or self.pooled:
             search = self._search(self._some())
+            if self.pooled:
+                return search.score(search.best_transform(self.noisy, _NOISES_OF_MANY))
             loss, alpha = search.best_alpha()
             if self.rows.n_classes > _FEW_CLASSES:
                 return loss
@@ -208,8 +223,11 @@ class _Trial:
 
     def _some(self) -> Integers:
         """Positions of rows that judge, where there are many."""
-        share = min(_JUDGES, scoring_rows(self.rows.n_classes) / len(self.rows))
-        return np.flatnonzero(self._places % 10 < 10 * share)
+        n_classes = self.rows.n_classes
+        size = rows_for_many_classes(n_classes) if self.pooled else scoring_rows(n_classes)
+        share = min(_JUDGES, size / len(self.rows))
+        found = np.flatnonzero(self._places % 10 < 10 * share)
+        return found[:: max(1, len(found) // size)] if self.pooled else found
 
     def _folds(self) -> list[Integers]:
         """Positions of rows that judge, in turn all of few."""
@@ -223,15 +241,17 @@ class _Trial:
         kernel, points, jitter = self._learned(rows.take(others))
         # Of few rows there are several kernels, none of them learned from all. Where categories
         # are spread over columns, those of all rows are others than those of some.
-        if len(rows) > _FEW_ROWS and (self.is_plain or kernel.takes_categories):
+        many = len(rows) > _FEW_ROWS or self.pooled
+        if many and (self.is_plain or kernel.takes_categories):
             self.kernel = kernel
         basis, _ = basis_of(State(kernel, points, jitter=jitter))
-        statistics = rows.class_statistics(basis, self.workers)
+        statistics = rows.class_statistics(basis, self.workers, pooled=self.pooled)
         own = np.ones(len(judges)) if rows.weights is None else rows.weights[judges]
         n_rows = float(rows.class_weights.sum())
         vectors, codes = basis.vectors(rows.X[judges]), rows.codes[judges]
         scoring = ScoringRows(vectors, codes, own, rows.votes(judges), n_rows)
-        return LabelSearch(statistics, kernel.variance, self.prior, scoring, self.workers)
+        kind = EvenLabelSearch if self.pooled else LabelSearch
+        return kind(statistics, kernel.variance, self.prior, scoring, self.workers)
 
     def _learned(self, rows: InMemoryRows) -> tuple[Kernel, Array, float]:
         """Kernel, points and jitter, learned from some rows."""
@@ -246,5 +266,6 @@ class _Trial:
             return WithBelief(bound, self.typical, len(self.prior))
 
         start = State(self.typical, points)
-        found = searched(objective, start, _ITERATIONS, _TOLERANCE, Progress(0))
+        steps = _ITERATIONS_FOR_MANY if self.pooled else _ITERATIONS
+        found = searched(objective, start, steps, _TOLERANCE, Progress(0))
         return found.kernel, points, found.jitter

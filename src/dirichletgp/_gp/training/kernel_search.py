@@ -100,7 +100,8 @@ class BoundObjective:
         """The bound, and its gradient by the kernel's parameters, log variance and points."""
         covariance = points_covariance(kernel, points, self.jitter)
         factor = cholesky(covariance)
-        statistics = self.rows.bound_statistics(kernel, points, self.workers)
+        pooled = self.transform.is_even
+        statistics = self.rows.bound_statistics(kernel, points, self.workers, pooled)
         bound = bound_and_derivatives(
             statistics, factor, kernel.variance, self.transform, self.prior, self.workers
         )
@@ -295,7 +296,7 @@ class KernelTraining:
         """L-BFGS on the objective of a sample; restarted with more jitter if K_mm won't factor."""
         progress = self.resources.progress
         size = self._sample_size(len(state.points))
-        chosen = self.rows.stratified_sample(size, self.resources.rng)
+        chosen = self.rows.sample_of_classes(size, self.resources.rng)
         # Merged, so that a weight and a repetition take the search along the same path, to the bit.
         sample = self.rows.take(chosen).merged()
         name = f"kernel: {len(state.points)} points, {len(sample)} rows"

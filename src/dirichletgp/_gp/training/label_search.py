@@ -46,7 +46,6 @@ ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 # each candidate.
 _ACTIVE_CLASSES = 4
 _NOISE_RANGE = (1e-3, 30.0)
-_SEPARATION_RANGE = (0.5, 60.0)
 _EVALUATIONS = 20
 _BLOCK_ROWS = 512
 # Few rows, and few classes of them, deserve (and can afford) the exact probabilities.
@@ -99,10 +98,10 @@ class Predicted:
 
 
 def rows_that_score(
-    pool: InMemoryRows, basis: Basis, n_classes: int, resources: Resources, leave_out: bool = True
+    pool: InMemoryRows, basis: Basis, size: int, resources: Resources, leave_out: bool = True
 ) -> ScoringRows:
     """A sample of a pool of training rows, in a basis."""
-    chosen = pool.stratified_sample(scoring_rows(n_classes), resources.rng)
+    chosen = pool.sample(size, resources.rng)
     sample = pool.take(chosen)
     places = row_slices(len(sample), _BLOCK_ROWS)
     vectors = resources.workers.map(lambda rows: basis.vectors(sample.X[rows]), places)
@@ -129,6 +128,8 @@ class LabelSearch:
         Among the training rows.
     workers : Workers
     """
+
+    separation_range = (0.5, 60.0)
 
     def __init__(
         self,
@@ -201,7 +202,7 @@ class LabelSearch:
     def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
         """The smallest loss for the noises of a transform, and the separation that has it."""
         predicted = self.predicted(transform)
-        low, high = np.log(_SEPARATION_RANGE)
+        low, high = np.log(self.separation_range)
         guess = np.log(transform.separation)
 
         def loss(log_separation: float) -> float:

@@ -15,6 +15,7 @@
 With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). If many
 rows are predicted better by plain ones, all is learned again from longer lengthscales.
 Where there are no more rows than points, the rows themselves are the points: the exact model.
+Many classes share one noise and one Gram (`even_labels.py`): 2 and the comparison are skipped.
 """
 
 from dataclasses import dataclass, replace
@@ -27,12 +28,14 @@ from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import row_slices
 from ..core.probabilities.softmax import class_probabilities, log_probability_of
+from ..core.probabilities.tolerance import probabilities_within
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows, are_mostly_alone
 from . import few_rows
 from .cutting import Cutter
+from .even_labels import EvenLabelSearch, rows_for_many_classes
 from .fitted import Model
 from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
 from .kernel_search import (
@@ -43,7 +46,7 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, rows_that_score
+from .label_search import LabelSearch, rows_that_score, scoring_rows
 from .log_odds import log_odds_beliefs
 from .plain_models import Loss, plain_losses, warn_of_plain_model
 from .regional import AnyModel
@@ -60,7 +63,7 @@ _SURPRISE_FLOOR = 0.05
 _FIRST_ALPHA = 0.3
 # Where many rows are alone in their class, rows left out cannot choose. Then labels are taken to be
 # as noisy as this.
-_ALPHA_OF_ALONE = 0.1
+_ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.01
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
@@ -68,6 +71,7 @@ _BLOCK_ROWS = 512
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
 _LONG = 3.0
 # So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
+_TOLERANCE = 1e-4
 _MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
 
@@ -83,10 +87,14 @@ class DirichletState(State):
     """Kernel, points, and the constant of the label transform."""
 
     alpha_epsilon: float = _FIRST_ALPHA
+    even_for: Array | None = None
+    """The prior (C,) of many classes, which have one noise; None: two, as the transform says."""
 
     @property
     def transform(self) -> LabelTransform:
-        """The Dirichlet transform."""
+        """The Dirichlet transform, or one with equal noises."""
+        if self.even_for is not None:
+            return LabelTransform.even(self.alpha_epsilon, self.even_for)
         return LabelTransform.dirichlet(self.alpha_epsilon)
 
 
@@ -101,12 +109,15 @@ class Expected(NamedTuple):
         Scaled.
     categories : ndarray of shape (D,) or None
         How many categories each scaled feature has, 0 for numbers; None: all are numbers.
+    even_for : ndarray of shape (C,) or None
+        The prior of many classes, which have one Gram.
     """
 
     kernel: type[Kernel]
     n_classes: int
     n_features: int
     categories: Integers | None
+    even_for: Array | None = None
 
 
 class TrainingRecord(Protocol):
@@ -188,7 +199,8 @@ class Trainer:
         self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
         self.training = KernelTraining(rows.sample, settings, resources)
-        self._rows_are_few = _are_few(rows.sample, self.placer.pool)
+        self._pooled = settings.pooled
+        self._rows_are_few = not self._pooled and _are_few(rows.sample, self.placer.pool)
         self._search: LabelSearch | None = None
 
     def run(
@@ -203,11 +215,13 @@ class Trainer:
         `settled`, the first of a stream, do not decide for a plainer model.
         """
         cutter = None
-        if self._may_cut:
+        if self._may_cut and not self._pooled:
             cutter = Cutter(self.rows, self.settings, self.resources, in_pieces=record is not None)
         state = None
         if record is not None:
             state = record.trained(self.resources.rng, self._expected)
+            if state is not None:
+                state = replace(state, even_for=self._even_for)
         if state is None:
             state = self._learn_kernel(start)
             if cutter is not None:
@@ -249,12 +263,30 @@ class Trainer:
     @property
     def _expected(self) -> Expected:
         n_features = self.rows.sample.take(np.arange(1)).X.shape[1]
-        settings = self.settings
-        return Expected(settings.kernel, len(self.rows.prior), n_features, settings.categories)
+        return Expected(
+            self.settings.kernel,
+            len(self.rows.prior),
+            n_features,
+            self.settings.categories,
+            self._even_for,
+        )
+
+    @property
+    def _even_for(self) -> Array | None:
+        return self.rows.prior if self._pooled else None
+
+    @property
+    def _steps(self) -> int:
+        """How far the kernel may be learned.
+
+        The only row of a class says nothing about what rows of a class have in common.
+        """
+        alone = self._pooled and self._labels_are_guessed
+        return 0 if alone else self.settings.max_iter
 
     def _learn_kernel(self, start: Kernel | None) -> DirichletState:
         """The kernel with few points, and alpha_epsilon, from samples of the rows."""
-        max_iter = self.settings.max_iter
+        max_iter = self._steps
         state = self._start(start)
         if max_iter > 0:
             state = self._searched(state, max_iter)
@@ -264,7 +296,7 @@ class Trainer:
 
     def _with_all_points(self, state: DirichletState) -> DirichletState:
         """All points, and the kernel that suits them."""
-        max_iter = self.settings.max_iter
+        max_iter = self._steps
         if len(state.points) < self.placer.n_points:
             importance = self._importance(state)
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
@@ -291,14 +323,19 @@ class Trainer:
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
         if isinstance(alpha, str):
-            alpha = _ALPHA_OF_ALONE if self._labels_are_guessed else _FIRST_ALPHA
-        target_variance = LabelTransform.dirichlet(alpha).target_variance(self.rows.prior)
+            alpha = _FIRST_ALPHA
+            if self._labels_are_guessed:
+                alpha = _ALPHA_OF_MANY_ALONE if self._pooled else _ALPHA_OF_ALONE
+        transform = LabelTransform.dirichlet(alpha)
+        if self._pooled:
+            transform = LabelTransform.even(alpha, self.rows.prior)
+        target_variance = transform.target_variance(self.rows.prior)
         of_rows = self.training.start_kernel(self.placer.pool, target_variance)
         kernel = of_rows if kernel is None else of_rows.beginning_at(kernel)
         points = self.placer.first_points(
             kernel, _POINTS_FOR_FEW_ROWS if self._rows_are_few else FEW_POINTS
         )
-        return DirichletState(kernel, points, alpha_epsilon=alpha)
+        return DirichletState(kernel, points, alpha_epsilon=alpha, even_for=self._even_for)
 
     @property
     def _leave_out(self) -> bool:
@@ -308,7 +345,9 @@ class Trainer:
     @cached_property
     def _labels_are_guessed(self) -> bool:
         """Whether no row left out can say how noisy labels are."""
-        return self._leave_out and are_mostly_alone(self.placer.pool.class_sizes)
+        # Of many classes a pool may have one row each where there are more.
+        rows = self.rows.sample if self._pooled else self.placer.pool
+        return self._leave_out and are_mostly_alone(rows.class_sizes)
 
     @property
     def _alpha_is_open(self) -> bool:
@@ -317,6 +356,8 @@ class Trainer:
         Few rows cannot; only the label transform, three constants, follows them.
         """
         if not isinstance(self.settings.alpha_epsilon, str) or self._labels_are_guessed:
+            return False
+        if self._pooled:
             return False
         return not self._rows_are_few or self.settings.label_transform == "dirichlet"
 
@@ -359,7 +400,7 @@ class Trainer:
         pool = self.placer.pool
         workers = self.resources.workers
         basis, state = basis_of(state)
-        statistics = pool.class_statistics(basis, workers)
+        statistics = pool.class_statistics(basis, workers, pooled=self._pooled)
         posterior = self._posterior(statistics, state.kernel.variance, state.transform)
 
         def of_rows(rows: slice) -> Array:
@@ -377,7 +418,9 @@ class Trainer:
         basis, state = basis_of(state)
         with progress.stage(Stage.STATISTICS, f"statistics: {len(basis.points)} points, all rows"):
             everything = self.rows.everything
-            statistics = everything.class_statistics(basis, self.resources.workers, watcher)
+            statistics = everything.class_statistics(
+                basis, self.resources.workers, watcher, self._pooled
+            )
         alpha, transform = self._labels(state, basis, statistics)
         with progress.stage(Stage.POSTERIOR):
             posterior = self._posterior(statistics, state.kernel.variance, transform)
@@ -425,9 +468,11 @@ class Trainer:
         """A search for the label transform, scored on a sample of the pool."""
         prior = self.rows.prior
         pool = self.placer.pool
-        rows = rows_that_score(pool, basis, len(prior), self.resources, leave_out)
-        workers = self.resources.workers
-        return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
+        many = self._pooled
+        size = rows_for_many_classes(len(prior)) if many else scoring_rows(len(prior))
+        rows = rows_that_score(pool, basis, size, self.resources, leave_out)
+        kind = EvenLabelSearch if many else LabelSearch
+        return kind(statistics, basis.kernel.variance, prior, rows, self.resources.workers)
 
     def _scores(self, model: AnyModel) -> SetScores:
         """How likely the labels of left-out rows are, for prediction sets."""
@@ -457,7 +502,7 @@ class Trainer:
         assert posterior is not None
         size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
         size = min(size, _MOST_JUDGES)
-        chosen = pool.stratified_sample(size, self.resources.rng)
+        chosen = pool.sample(size, self.resources.rng)
         rows = pool.take(chosen)
 
         def of_rows(place: slice) -> tuple[Array, Array]:
@@ -466,6 +511,8 @@ class Trainer:
             latent = posterior.latent_without_votes(vectors, pool.votes(chosen[place]))
             if model.left_out is not None:
                 latent = model.left_out.replaced(rows.X[place], codes, *latent)
+            if self._pooled:
+                return vectors, probabilities_within(*latent, _TOLERANCE)
             return vectors, class_probabilities(*latent)
 
         parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
@@ -526,6 +573,7 @@ class Trainer:
         own_kernel = settings.lengthscale is None and settings.variance is None
         own_labels = settings.label_transform == "learned"
         own_labels = own_labels and isinstance(settings.alpha_epsilon, str)
+        own_labels = own_labels and not self._pooled
         return own_kernel and own_labels and isinstance(settings.inducing, str)
 
     def _posterior(

@@ -31,6 +31,8 @@ INDUCING = ("kmeans", "rpcholesky", "random")
 LABEL_TRANSFORMS = ("learned", "dirichlet")
 ALPHA_RULES = ("auto", "training")
 _DEFAULT_POINTS = 1_000
+MANY_CLASSES = 100
+"""More classes than this have one Gram, and one noise, for all of them."""
 _SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -57,6 +59,8 @@ class DirichletSettings(KernelSettings):
 
     label_transform: str
     alpha_epsilon: float | str
+    pooled: bool = False
+    """Whether all classes share one Gram and one noise, as many do."""
     class_prior: Any = "empirical"
     n_regions: int | str = 1
     memory_limit: float = 1e9
@@ -102,11 +106,14 @@ def check_settings(
 ) -> DirichletSettings:
     """The parameters of a `DirichletGPClassifier`, for `n_features` scaled features."""
     checked_tolerance(estimator.tolerance)
-    shared = check_kernel_settings(estimator, n_features, default_points(n_classes), family)
+    pooled = is_pooled(estimator, n_classes)
+    n_points = default_points(n_classes, pooled)
+    shared = check_kernel_settings(estimator, n_features, n_points, family)
     return DirichletSettings(
         **vars(shared),
         label_transform=choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
         alpha_epsilon=_alpha(estimator.alpha_epsilon),
+        pooled=pooled,
         class_prior=estimator.class_prior,
         n_regions=_regions(estimator.n_regions),
         memory_limit=positive("memory_limit", estimator.memory_limit),
@@ -126,8 +133,16 @@ def with_scaled_points(settings: AnySettings, scaler: Any, n_features: int) -> A
     return replace(settings, inducing=np.unique(scaling_function(scaler)(points), axis=0))
 
 
-def default_points(n_classes: int) -> int:
+def is_pooled(estimator: Any, n_classes: int) -> bool:
+    """Whether classes are so many that all share one Gram: if no other noises were asked for."""
+    chosen = (estimator.label_transform, estimator.alpha_epsilon) == ("learned", "auto")
+    return n_classes > MANY_CLASSES and chosen and estimator.n_regions in ("auto", 1)
+
+
+def default_points(n_classes: int, pooled: bool = False) -> int:
     """How many inducing points by default: fewer when C Grams and factors would take over 1 GB."""
+    if pooled:
+        return _DEFAULT_POINTS
     return min(_DEFAULT_POINTS, int(np.sqrt(1e9 / (16 * n_classes))))
 
 

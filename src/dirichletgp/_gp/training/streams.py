@@ -70,7 +70,8 @@ def without_rows(fitted: Fitted, rows: InMemoryRows, prior: Any, n_jobs: int | N
             difference = partial(_difference, variance=variance, classes=classes)
             left = _changed(model.statistics, taken, difference)
         else:
-            sums = rows.class_statistics(model.basis, workers)
+            pooled = model.statistics.is_pooled
+            sums = rows.class_statistics(model.basis, workers, pooled=pooled)
             left = _difference(model.statistics, sums, variance, classes)
     return replace(standing_on(fitted, left, prior), first_rows=None)
 
@@ -95,6 +96,13 @@ def merged(fitted: Fitted, other: Fitted, prior: Any, class_weight: Any) -> Fitt
         )
     classes = np.union1d(fitted.classes, other.classes)
     both = with_classes(fitted, classes, prior, class_weight)
+    one, two = both.model.statistics, other.model.statistics
+    pooled = [isinstance(each, ClassStatistics) and each.is_pooled for each in (one, two)]
+    if pooled[0] != pooled[1]:
+        raise ValueError(
+            "merge: one model has one Gram for all of its many classes, the other one for each; "
+            "merge copies of one fitted model."
+        )
     places = np.searchsorted(classes, other.classes).tolist()
     mine: Any = both.model.statistics
     total = mine + other.model.statistics.among(len(classes), places)
@@ -191,9 +199,14 @@ def _difference(
     vector, is positive semi-definite.
     """
     after = before - taken
+    if before.is_pooled and not _is_possible_for_all(before, after, variance):
+        raise ValueError(
+            "forget: such rows were never added, or not with these weights. The model is as it was."
+        )
     for k in np.flatnonzero(taken.counts).tolist():
         have, want = before.counts[k], taken.counts[k]
-        if want > have * (1 + _NOTHING) or not _is_possible(before, after, k, variance):
+        possible = before.is_pooled or _is_possible(before, after, k, variance)
+        if want > have * (1 + _NOTHING) or not possible:
             raise ValueError(
                 f"forget: rows of class {classes.tolist()[k]!r} were never added, or not with "
                 f"these weights: the model has a weight of {have:g} in that class, {want:g} "
@@ -201,8 +214,27 @@ def _difference(
             )
         if after.counts[k] <= _NOTHING * have:
             # The last row of a class leaves rounding behind, which a solver would take for rows.
-            after.counts[k] = after.sums[k] = after.grams[k] = 0.0
+            after.counts[k] = after.sums[k] = 0.0
+            if not before.is_pooled:
+                after.grams[k] = 0.0
     return after
+
+
+def _is_possible_for_all(before: ClassStatistics, after: ClassStatistics, variance: float) -> bool:
+    """Whether rows can have these sums and one Gram: G - sum_k S_k S_k' / n_k is not negative."""
+    slack = _NOTHING * (variance * before.counts.sum() + np.trace(before.total))
+    there = after.counts > _NOTHING * before.counts
+    gone = np.abs(after.sums[~there]).max(initial=0.0)
+    if np.any(after.counts < -_NOTHING * before.counts) or gone > np.sqrt(slack):
+        return False
+    means = after.sums[there] / np.sqrt(after.counts[there])[:, None]
+    rest = after.total - means.T @ means
+    rest.flat[:: len(rest) + 1] += slack
+    try:
+        cholesky(rest, overwrite=True)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _is_possible(before: ClassStatistics, after: ClassStatistics, k: int, variance: float) -> bool:

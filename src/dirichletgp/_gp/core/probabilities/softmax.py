@@ -24,12 +24,14 @@ import numpy as np
 
 from ..arrays import Array, Integers
 from ..parallel import grouped
+from .condensed import MANY, condensed
 from .table import STEP, log_intensity
 
 NUMBERS_IN_CACHE = 2**16  # numbers in the largest temporary array: a block of rows stays in cache
 _LARGEST_SIGMA = 500.0  # beyond this a softmax is an argmax, to 2e-6
 _FARTHEST_BEHIND = 3e4  # probabilities end at 1e-308; their logarithms end here
 _MOST_LEVELS = 2**15
+_COARSELY = 1e-3  # tolerance of probabilities that compare candidates
 
 
 class Accuracy(NamedTuple):
@@ -124,7 +126,17 @@ def log_probability_of(
         logs = two_class_logs(mean, variance, coarse)
         return np.take_along_axis(logs, codes[:, None], axis=1)[:, 0]
     out = np.empty(len(mean))
-    for rows, integral in level_integrals(mean, variance, COARSE if coarse else TAILS):
+    if coarse and mean.shape[1] > MANY:
+        for part in condensed(mean, variance, _COARSELY, own=codes):
+            first = np.zeros(len(part.rows), dtype=np.intp)
+            out[part.rows] = _integrated_log(first, part.mean, part.variance, COARSE)
+        return out
+    return _integrated_log(codes, mean, variance, COARSE if coarse else TAILS)
+
+
+def _integrated_log(codes: Integers, mean: Array, variance: Array, accuracy: "Accuracy") -> Array:
+    out = np.empty(len(mean))
+    for rows, integral in level_integrals(mean, variance, accuracy):
         own = integral.log_kappa[np.arange(len(rows)), codes[rows]]
         out[rows] = integral.log_expectation(own[:, None, :])[:, 0]
     return out

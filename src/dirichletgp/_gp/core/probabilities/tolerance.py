@@ -37,6 +37,7 @@ pi_i / (1 - pi_K) and moves by pi_i pi_K / (1 - pi_K): its expectation moves by 
 import numpy as np
 
 from ..arrays import Array, Booleans, Integers
+from .condensed import MANY, condensed
 from .softmax import PLAIN, Accuracy, class_probabilities, level_integrals, standard_form
 
 _STEEPEST = 1.0 / (6.0 * np.sqrt(3.0))
@@ -101,6 +102,8 @@ def probabilities_within(mean: Array, variance: Array, tolerance: float) -> Arra
     n_classes = mean.shape[1]
     if n_classes <= _FEWEST_KEPT:
         return class_probabilities(mean, variance)
+    if n_classes > MANY and tolerance > 0:
+        return _condensed_probabilities(mean, variance, tolerance)
     top = mean.argmax(axis=1)[:, None]
     bound = upper_bounds(mean, variance, top)
     matters = _largest(bound, (1.0 - _OF_VARIANCES) * tolerance)
@@ -121,6 +124,22 @@ def probabilities_within(mean: Array, variance: Array, tolerance: float) -> Arra
         np.put_along_axis(others, kept, 0.0, axis=1)
         p *= 1.0 - others.sum(axis=1, keepdims=True)
         np.put_along_axis(others, kept, p, axis=1)
+        out[rows] = others
+    return out
+
+
+def _condensed_probabilities(mean: Array, variance: Array, tolerance: float) -> Array:
+    """Of very many classes: the unlikely ones together are one more class."""
+    accuracy = _QUICK if tolerance >= _LEAST_FOR_QUICK else PLAIN
+    out = np.empty(mean.shape)
+    for part in condensed(mean, variance, (1.0 - _OF_VARIANCES) * tolerance):
+        p, log_inverse = _kept_probabilities(part.mean, part.variance, accuracy)
+        rows = part.rows
+        others = np.exp(np.minimum(mean[rows] + 0.5 * variance[rows] + log_inverse[:, None], 0.0))
+        np.put_along_axis(others, part.kept, 0.0, axis=1)
+        total = others.sum(axis=1, keepdims=True)
+        others *= p[:, -1:] / np.where(total > 0, total, 1.0)
+        np.put_along_axis(others, part.kept, p[:, :-1], axis=1)
         out[rows] = others
     return out
 

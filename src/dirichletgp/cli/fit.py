@@ -12,7 +12,6 @@ from .._gp.classifier import DirichletGPClassifier
 from .._gp.core.parallel import effective_threads
 from .._gp.rows.arrays import ArrayRows
 from .._gp.rows.frames import Frame
-from .._gp.rows.in_memory import Chunk
 from .._gp.rows.learning import learned_columns
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
@@ -20,7 +19,6 @@ from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
 from .column_options import wishes_of
 from .console import in_markup, print_json, say, with_one_line_errors
-from .labelled_table import labelled
 from .new_values import NewValues
 from .options import DropUnlabelled, Encoding, Format, Json, KernelName, kernel_choices
 from .progress_bar import progress_bar
@@ -29,6 +27,7 @@ from .table_model import TableModel
 from .table_report import ShownRows, write_table_report
 from .table_writing import check_destination
 from .training_rows import SplitTable, check_classes, hold_out
+from .voted_table import labelled_or_voted, one_or_several
 
 _MOST_COLUMNS = 60
 
@@ -39,7 +38,14 @@ def fit(
         str,
         typer.Argument(help="Table of labelled rows: CSV, Parquet or Arrow; - is CSV on stdin."),
     ],
-    target: Annotated[str, typer.Option("--target", "-t", help="The column to predict.")],
+    target: Annotated[
+        list[str],
+        typer.Option(
+            "--target",
+            "-t",
+            help="The column to predict; or, repeated, a column of votes for each class.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path(
         "model.dgp"
     ),
@@ -99,15 +105,20 @@ def fit(
         if path is not None:
             check_destination(path)
 
-    rows = labelled(read_table(train, format, encoding), target, train, drop_unlabelled)
-    check_classes(rows, target, train)
+    wanted = one_or_several(target)
+    table = read_table(train, format, encoding)
+    rows = labelled_or_voted(table, wanted, train, drop_unlabelled, seed)
+    check_classes(rows, wanted, train)
     if test is None:
         split = hold_out(rows, test_share, seed)
         tested_on = "held out"
     else:
         test_table = read_table(test, None, encoding)
-        split = SplitTable(rows, labelled(test_table, target, test, drop_unlabelled))
+        tested = labelled_or_voted(test_table, wanted, test, drop_unlabelled, seed)
+        split = SplitTable(rows, tested)
         tested_on = f"of {test}"
+    if rows.votes is not None:
+        tested_on += ", each with one of its votes"
     features = split.train.table.drop_columns(target)
     wishes = wishes_of(
         features.column_names,
@@ -132,10 +143,10 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
     )
-    training = Chunk(columns.matrix(features, accept_all), split.train.labels, None)
+    training = split.train.training_rows(columns.matrix(features, accept_all))
     with progress_bar(classifier.max_iter, visible=not as_json):
         classifier.fit(ArrayRows(training, columns))
-    model = TableModel(classifier, target)
+    model = TableModel(classifier, wanted)
 
     test_name = test or train
     X_test, y_test = model.rows_and_labels(split.test, test_name, accept_all)
@@ -150,7 +161,7 @@ def fit(
     model = replace(model, facts=facts)
     model.save(output)
     if report is not None:
-        shown = ShownRows(split.test, target, Path(test_name).name)
+        shown = ShownRows(split.test, wanted, Path(test_name).name)
         write_table_report(report, model, X_test, y_test, shown)
 
     seconds = time.perf_counter() - start

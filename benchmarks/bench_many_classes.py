@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--classes", type=int, default=10_000)
     parser.add_argument("--per-class", type=int, default=20)
     parser.add_argument("--features", type=int, default=64)
-    parser.add_argument("--spread", type=float, default=1.6)
+    parser.add_argument("--spread", type=float, default=1.2)
     parser.add_argument("--points", type=int, default=None)
     parser.add_argument("--test", type=int, default=5_000)
     parser.add_argument("--rivals", action="store_true")

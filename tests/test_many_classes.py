@@ -90,9 +90,8 @@ def test_the_bound_and_its_gradient_need_no_more_than_one_gram(few):
 def test_the_label_search_scores_as_the_one_with_a_factor_per_class(few):
     rows, kernel, points, prior = few
     basis = make_basis(kernel, points, 1e-6)
-    scoring = ScoringRows(
-        basis.vectors(rows.X), rows.codes, rows.weights, rows.votes(), float(len(rows))
-    )
+    vectors = basis.vectors(rows.X)
+    scoring = ScoringRows(vectors, rows.codes, rows.weights, rows.votes(), float(len(rows)))
     with Workers(1) as workers:
         pooled = rows.class_statistics(basis, workers, pooled=True)
         apart = rows.class_statistics(basis, workers)

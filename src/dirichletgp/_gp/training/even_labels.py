@@ -114,9 +114,11 @@ class EvenLabelSearch(LabelSearch):
         if not self.rows.leave_out:
             variance = np.broadcast_to(unexplained + quadratic, shape)
             return Predicted(slope, intercept + centred, variance)
-        h = leverage(u * self.rows.weights[:, None], quadratic, self.kernel_variance)
+        votes = self.rows.votes
+        total = votes.sum(axis=1, keepdims=True)
+        h = leverage(u * total, quadratic, self.kernel_variance)
         return Predicted(
-            mean_without_row(slope, self._inside - share, h),
+            mean_without_row(slope, votes / total - share, h),
             mean_without_row(intercept, -centred, h) + centred,
             np.broadcast_to(unexplained + quadratic / (1.0 - h), shape),
         )

@@ -57,6 +57,8 @@ MANY_ROWS = 30_000
 """Fewer rows than this are not cut into regions unless it is asked for."""
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
 _SURPRISE_FLOOR = 0.05
+# Of very many classes a pool has a row or two each, which are all as surprising.
+_MOST_PROBABILITIES = 50_000_000
 # The kernel is learned as if labels were noisy: where they are not, little is lost; where they are
 # and the noise is too small, lengthscales become so short that every row explains itself, and
 # nothing later gets them out of it.
@@ -391,6 +393,8 @@ class Trainer:
     def _importance(self, state: DirichletState) -> Array | None:
         """How much each row of the pool matters for the place of the points, of shape (n,)."""
         if not isinstance(self.settings.inducing, str) or self.settings.inducing != "kmeans":
+            return None
+        if len(self.placer.pool) * len(self.rows.prior) > _MOST_PROBABILITIES:
             return None
         with self.resources.progress.stage(Stage.LEFT_OUT):
             return self._surprise(state) + _SURPRISE_FLOOR

@@ -66,6 +66,10 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
         values = [f"{_NAMES.get(key, key)} {m['value']:.3f}" for key, m in test["metrics"].items()]
         tested = f"{test['rows']:,} rows {content['tested_on']}: {', '.join(values)}"
         lines += [("Test", tested), ("Verdict", test["verdict"]["headline"])]
+    if content.get("refitted"):
+        rows = f"{content['training_rows']:,}"
+        lines.append(("", f"measured before it was fitted again, to all {rows} rows"))
+    lines += [("Warning", caution) for caution in content.get("warnings", [])]
     for place, column in enumerate(content["columns"][:_MOST_COLUMNS]):
         heading = "Columns" if place == 0 else ""
         lines.append((heading, f"{column['name']}: {column['treatment']}"))

@@ -12,10 +12,11 @@ from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import open_table
 from .console import print_json, say, with_one_line_errors
 from .decision_columns import DecisionColumns
+from .destinations import STANDARD_OUTPUT, TABLE, Output, check_outputs
 from .new_values import NewValues
-from .options import AcceptNew, Encoding, Format, ModelPath
+from .options import AcceptNew, Encoding, Force, Format, ModelPath
 from .table_model import TableModel
-from .table_writing import STANDARD_OUTPUT, open_writer
+from .table_writing import open_writer
 
 _INTERVAL = 0.95
 
@@ -53,6 +54,7 @@ def predict(
     format: Format = None,
     output_format: Format = None,
     encoding: Encoding = "utf-8",
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a summary as JSON (with -o to a file).")
     ] = False,
@@ -68,6 +70,7 @@ def predict(
         raise TableError(
             "--json and predictions cannot both go to standard output; pass -o with a file"
         )
+    check_outputs([Output("--output", output, TABLE)], (model, table), force)
     fitted = TableModel.load(model)
     more = DecisionColumns(fitted, coverage, explain, cost or [], decline)
     rows = open_table(table, format, encoding)

@@ -36,6 +36,14 @@ class ShownRows:
         return [self._table.column(name)[number].as_py() for name in self.columns]
 
 
+def check_possible() -> None:
+    """`ImportError` before the work if a report cannot be made here."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise ImportError("a report needs jinja2; install it with: pip install jinja2") from error
+
+
 def write_table_report(
     path: Path, model: TableModel, X: Array, y: AnyArray, shown: ShownRows
 ) -> None:

@@ -49,6 +49,7 @@ def fit(moons, **kwargs):
         ({"n_subsample": 0}, "n_subsample=0"),
         ({"scaler": "robust"}, "scaler='robust'"),
         ({"class_prior": [0.5, 0.3, 0.2]}, "class_prior="),
+        ({"class_prior": [0.5, 0.6]}, "sums to 1.1; pass probabilities that sum to 1"),
         ({"class_prior": "flat"}, "class_prior='flat'"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"n_jobs": 1.5}, "n_jobs=1.5"),

@@ -1,5 +1,6 @@
 """The command line takes care: of files it is given, of work done, of what people conclude."""
 
+import gzip
 import io
 import json
 import os
@@ -234,3 +235,67 @@ def test_a_category_of_held_out_rows_only_is_known_to_the_model_that_is_kept(run
     (kept / "many.csv").write_text(table_text(town=names))
     run("fit", "many.csv", "-t", "sick", "-o", "a.dgp", "--category", "town", *FAST)
     assert run("predict", "a.dgp", "many.csv", "-o", "out.csv")[0] == 0
+
+
+def test_a_column_that_is_kept_is_there_whatever_its_name(run, kept):
+    rows = (kept / "new.csv").read_text().replace("sick", "label")
+    (kept / "named.csv").write_text(rows)
+    code, out, err = run("predict", "m.dgp", "named.csv", "--keep", "label")
+    assert code == 0
+    assert "note: column 'label' is kept as 'label_'" in err
+    header, first = out.splitlines()[:2]
+    assert header.startswith('"label_","label","probability"')
+    assert first.split(",")[0].strip('"') == rows.splitlines()[1].split(",")[2]
+
+
+def test_the_target_cannot_be_left_out(fit, kept):
+    assert_refused(fit("p.csv", "--drop", "sick"), "--drop sick: that is the target")
+
+
+def test_errors_of_files_name_the_file(run, fit, kept):
+    (kept / "cut.csv.gz").write_bytes(gzip.compress((kept / "p.csv").read_bytes())[:300])
+    assert_refused(fit("cut.csv.gz", "-o", "a.dgp"), "cut.csv.gz cannot be read")
+    if os.path.exists("/dev/full"):
+        full = ("-o", "/dev/full", "--output-format", "csv")
+        refused = run("predict", "m.dgp", "new.csv", *full)
+        assert_refused(refused, "/dev/full: No space left on device")
+        assert_refused(
+            fit("p.csv", "-o", "/dev/full", "--json"), "/dev/full: No space left on device"
+        )
+
+
+def test_a_table_without_a_line_of_names_is_recognised(fit, kept):
+    rows = (kept / "p.csv").read_text().split("\n", 1)[1]
+    (kept / "nameless.csv").write_text(rows)
+    assert_refused(fit("nameless.csv"), "the file has no line of names: put one before the first")
+
+
+def test_errors_say_which_line_of_a_table_is_wrong(run, fit, kept):
+    lines = (kept / "p.csv").read_text().splitlines()
+    (kept / "ragged.csv").write_text("\n".join([*lines[:40], "1.5,red", *lines[40:]]))
+    reason = "line 41 has 2 values where the first line has 3 names: 1.5,red"
+    assert_refused(fit("ragged.csv"), reason)
+
+
+def test_errors_say_which_row_of_a_prediction_is_wrong(run, kept, monkeypatch):
+    monkeypatch.setattr("dirichletgp._gp.rows.tables.csv_tables._BLOCK_BYTES", 500)
+    header, *lines = (kept / "new.csv").read_text().splitlines()
+    for wrong, what in (("soon,red,no", "not numbers: 'soon'"), ("1,mauve,no", "seen: 'mauve'")):
+        (kept / "wrong.csv").write_text("\n".join([header, *lines, wrong]))
+        refused = run("predict", "m.dgp", "wrong.csv", "-o", "out.csv")
+        assert_refused(refused, f"{what}, first in row 41")
+
+
+def test_numbers_are_written_as_people_write_them(fit, kept):
+    (kept / "constant.csv").write_text(table_text(income=["96860"] * 80))
+    _, out, _ = fit("constant.csv", "-o", "a.dgp")
+    assert "always 96,860" in out
+
+
+def test_an_interruption_at_any_time_is_one_line(run, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    module = sys.modules["dirichletgp.cli.main"]
+    monkeypatch.setattr(module.importlib, "import_module", interrupted)
+    assert run("--help") == (130, "", "error: interrupted\n")

@@ -7,7 +7,7 @@ import numpy as np
 from .._gp.core.arrays import AnyArray, Integers
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.values import texts_of
-from .._gp.rows.texts import Texts
+from .._gp.rows.texts import Texts, as_number
 from .console import say
 
 
@@ -48,7 +48,12 @@ def labelled(table: Any, target: str, name: str, drop_unlabelled: bool) -> Label
     """
     if target not in table.column_names:
         columns = listed(table.column_names)
-        raise TableError(f"{name} has no column {target!r}, the target; its columns: {columns}")
+        hint = ""
+        if any(not np.isnan(as_number(column)) for column in table.column_names):
+            hint = "; if these are values, the file has no line of names: put one before the first"
+        raise TableError(
+            f"{name} has no column {target!r}, the target; its columns: {columns}{hint}"
+        )
     texts = texts_of(table.column(target))
     kept = np.flatnonzero(texts.codes >= 0)
     n_missing = table.num_rows - len(kept)

@@ -141,7 +141,7 @@ def available_columns(
         reason = f"{name} has no column {absent[0]!r}{more}, which the model needs"
         if all_of_them or len(absent) == len(needed):
             raise TableError(reason)
-        notify(absent[0], reason)
+        notify(absent[0], reason, None)
     return [column for column in needed if column in columns]
 
 

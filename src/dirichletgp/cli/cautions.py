@@ -4,9 +4,7 @@ import numpy as np
 
 from .._gp.core.arrays import AnyArray, Array, Integers
 from .._gp.rows.in_memory import fingerprints
-from .._gp.rows.texts import Texts
 
-FEW_ROWS = 10
 _MOST_NAMED = 5
 # Rows that are looked at to find columns that give the label away, and bins that numbers fall into.
 _ROWS, _BINS = 4_096, 64
@@ -15,18 +13,6 @@ _FEWEST_ROWS = 30
 _LEFT = 0.05
 _COPIES = 0.05
 _BLOCK = 65_536
-
-
-def few_rows_of_a_class(texts: Texts, purpose: str) -> list[str]:
-    """Classes that have hardly any rows; `purpose` says what for."""
-    counts = np.bincount(texts.codes, minlength=len(texts.distinct))
-    few = [place for place in np.argsort(counts).tolist() if 0 < counts[place] < FEW_ROWS]
-    if not few:
-        return []
-    named = [f"{texts.distinct[place]!r} ({counts[place]})" for place in few[:_MOST_NAMED]]
-    more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
-    what = "a class has" if len(few) == 1 else f"{len(few)} classes have"
-    return [f"{what} fewer than {FEW_ROWS} rows {purpose}: {', '.join(named)}{more}"]
 
 
 def copied_rows(

@@ -138,7 +138,7 @@ def fit(
     with progress_bar(classifier.max_iter, visible=not as_json):
         classifier.fit(rows_of.train.source())
     codes = np.searchsorted(classifier.classes_, rows_of.y_test)
-    scores = measured(classifier.predict_proba(rows_of.X_test), codes, seed)
+    scores = measured(classifier.predict_proba(rows_of.X_test), codes, classifier.classes_, seed)
     facts = {
         "source": Path(train).name,
         "training_rows": len(rows_of.train.labels),
@@ -161,9 +161,9 @@ def fit(
         TableModel(final, target, facts).save(output)
     if report is not None:
         shown = ShownRows(split.test, target, Path(test or train).name)
-        write_table_report(
-            report, replace(tested, facts=facts), rows_of.X_test, rows_of.y_test, shown
-        )
+        tested = replace(tested, facts=facts)
+        X, y = rows_of.X_test, rows_of.y_test
+        write_table_report(report, tested, X, y, shown, of_the_fit=True)
 
     seconds = time.perf_counter() - start
     if as_json:

@@ -12,7 +12,8 @@ from .._gp.rows.columns import Columns, Matrix
 from .._gp.rows.frames import Frame
 from .._gp.rows.in_memory import Chunk
 from .._gp.rows.learning import Wishes, learned_columns
-from .cautions import copied_rows, few_rows_of_a_class, telling_columns
+from ..report.cautions import few_rows_of_a_class
+from .cautions import copied_rows, telling_columns
 from .labelled_table import LabelledTable
 from .new_values import NewValues
 from .table_model import available_columns, used_columns
@@ -93,9 +94,10 @@ class Experiment:
         X_test = Matrix.of(train.columns.matrix(split.test.table, accept, quiet=True))
         y_test = split.test.labels
         held_out = len(split.train.numbers) < len(rows.numbers)
+        labels = split.train.texts.distinct
         cautions = [
-            *few_rows_of_a_class(split.train.texts, "to learn from"),
-            *few_rows_of_a_class(split.test.texts, "to test on"),
+            *few_rows_of_a_class(split.train.texts.codes, labels, "to learn from"),
+            *few_rows_of_a_class(split.test.texts.codes, split.test.texts.distinct),
             *copied_rows((train.X, train.labels), (X_test, y_test), held_out),
             *_telling(train),
         ]

@@ -45,9 +45,14 @@ def check_possible() -> None:
 
 
 def write_table_report(
-    path: Path, model: TableModel, X: Array, y: AnyArray, shown: ShownRows
+    path: Path,
+    model: TableModel,
+    X: Array,
+    y: AnyArray,
+    shown: ShownRows,
+    of_the_fit: bool = False,
 ) -> None:
-    """Write the report of a model on labelled rows of a table."""
+    """Write the report of a model on labelled rows of a table, be it those of its own test."""
     from ..report import write_report
 
     write_report(
@@ -59,6 +64,7 @@ def write_table_report(
         feature_names=None if model.recipe is None else model.recipe.features,
         shown=shown,
         made=_how_it_was_made(model),
+        cautions=model.facts.get("warnings", ()) if of_the_fit else (),
     )
 
 

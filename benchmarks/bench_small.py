@@ -1,6 +1,7 @@
 """Few or noisy rows: 40 synthetic problems with known probabilities, and eight small tables.
 
     python benchmarks/bench_small.py synthetic [--quick] [--draws 10] [--out small.jsonl]
+        [--picture few_rows.png]
     python benchmarks/bench_small.py tables [--quick] [--splits 10] [--out small.jsonl]
 
 Every line of the output file is one fit; what is found there is not computed again. Tables are read
@@ -229,6 +230,37 @@ def show_synthetic(log):
             print(f"{problem:<24}{len(ours):>9}{row}")
 
 
+def draw_synthetic(log, path):
+    """MNLL of every problem beside what is possible, and what is known without features."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, len(KINDS), figsize=(13, 3.4), sharey=True, layout="tight")
+    shapes = [shape for shape in SHAPES if shape[2] == 1]
+    names = [f"{n:,} x {d}" for n, d, _ in shapes]
+    for kind, panel in zip(KINDS, panels, strict=True):
+        problems = ["-".join(map(str, (kind, *shape))) for shape in shapes]
+        ours = [[r["mnll"] for r in log.of(problem, "ours")] for problem in problems]
+        places = np.arange(len(shapes))
+        entropy = [mean(log.of(problem, "ours"), "entropy") for problem in problems]
+        best = [mean(log.of(problem, "ours"), "bayes") for problem in problems]
+        linear = [mean(log.of(problem, "logistic")) for problem in problems]
+        panel.plot(places, entropy, color="0.6", ls=":", label="class frequencies")
+        panel.plot(places, best, color="0.3", ls="--", label="best possible")
+        panel.plot(
+            places, linear, color="tab:orange", marker="s", ms=4, label="logistic regression"
+        )
+        panel.plot(places, [np.mean(o) for o in ours], color="tab:blue", lw=2, label="ours")
+        for place, draws in zip(places, ours, strict=True):
+            panel.plot(np.full(len(draws), place), draws, "o", ms=3, alpha=0.4, color="tab:blue")
+        panel.set_title(kind)
+        panel.set_xticks(places, names, rotation=60, ha="right", fontsize=8)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("test MNLL")
+    panels[2].set_xlabel("training rows x features")
+    panels[0].legend(fontsize=7, frameon=False, loc="lower left")
+    figure.savefig(path, dpi=150)
+
+
 def run_tables(log, splits, quick):
     for seed in range(splits):
         for name in (*BUNDLED, *TABLES):
@@ -273,10 +305,13 @@ def main():
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--out", type=Path, default=Path("bench_small.jsonl"))
+    parser.add_argument("--picture", type=Path, help="draw the synthetic problems, with matplotlib")
     arguments = parser.parse_args()
     log = Log(arguments.out)
     if arguments.part == "synthetic":
         run_synthetic(log, 3 if arguments.quick else arguments.draws, arguments.quick)
+        if arguments.picture:
+            draw_synthetic(log, arguments.picture)
     else:
         run_tables(log, 3 if arguments.quick else arguments.splits, arguments.quick)
 

@@ -342,6 +342,9 @@ def _wrong_with_model(original, path):
     except ValueError as error:
         # A model may have other columns than the rows, and say so.
         return None if "X" in str(error) else repr(error)
+    bounds = classifier.predict_interval(original.rows)
+    if not np.all(np.isfinite(bounds)) or np.any(bounds[0] > bounds[1] + 1e-9):
+        return f"interval {bounds[0][:1].tolist()} to {bounds[1][:1].tolist()}"
     return _wrong_with_probabilities(probabilities) or _wrong_with_logs(
         classifier.predict_log_proba(original.rows)
     )

@@ -115,6 +115,10 @@ HURT = {
     "infinite first rows": ("stream", _array("warm_up/X", _with(np.inf))),
     "left-out rows in disorder": ("left out", _array("left_out/keys", lambda a: a[::-1].copy())),
     "negative left-out variance": ("left out", _array("left_out/variance", _with(-1.0))),
+    "a compact model without beliefs": (
+        "compact, three classes",
+        lambda content, arrays: arrays.pop("beliefs"),
+    ),
     "frequencies of columns": ("frequencies of values", _array("scaler/target/columns", _with(7))),
     "frequencies of many": ("frequencies of values", _array("scaler/target/counts", _with(2**50))),
 }
@@ -183,6 +187,18 @@ def test_a_changed_file_is_refused_or_predicts(originals, tmp_path, seed):
     path = tmp_path / "mutated.dgp"
     mutations.write_mutated(rng, originals[name], path)
     assert mutations.judge(originals[name], path) is None
+
+
+def test_grams_that_round_to_less_than_nothing_still_predict(originals, tmp_path):
+    """Within the slack of rounding: the regressions have a solution, so there is a prediction."""
+    content, arrays = copy.deepcopy(originals["two classes"].archive)
+    arrays["grams"] = np.zeros_like(arrays["grams"])
+    arrays["grams"][:, 0] = -1e-3
+    arrays["sums"] = np.zeros_like(arrays["sums"])
+    path = tmp_path / "model.dgp"
+    write_archive(path, "classifier", Archive(content, arrays))
+    p = DirichletGPClassifier.load(path).predict_proba(originals["two classes"].rows)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 
 def test_an_array_of_nothing_is_not_believed_to_be_long(originals, tmp_path):

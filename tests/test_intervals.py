@@ -25,7 +25,7 @@ from dirichletgp._gp.core.regressions import (
     make_basis,
     prior_variances,
 )
-from dirichletgp._gp.training.label_search import _main_directions, _NewtonStep, log_odds_beliefs
+from dirichletgp._gp.training.log_odds import _main_directions, _NewtonStep, log_odds_beliefs
 
 FILES = Path(__file__).parent / "files"
 

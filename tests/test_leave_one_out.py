@@ -130,7 +130,7 @@ def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(wo
         LabelTransform.from_constants(8.0, 0.05, 0.5),
     ]
     full = [search.score(transform) for transform in transforms]
-    search._keep_active_classes(start)
+    search.keep_active_classes(start)
     assert not search._active.all()
     assert search.score(start) == pytest.approx(full[0], abs=1e-6)
     restricted = [search.score(transform) for transform in transforms]

@@ -224,7 +224,7 @@ def test_kernels_go_on_with_each_other_pull_together_and_describe_themselves():
     names = kernel.parameter_names(["a", "b", "c", "d"])
     assert len(names) == len(kernel.parameters)
     assert names[-1] == "likeness of a missing b"
-    with pytest.raises(ValueError, match="unexpected parameters"):
+    with pytest.raises(ValueError, match="unexpected numbers in shares"):
         product.restored(content, {**arrays, "shares": arrays["shares"] + 1.0}, True)
 
 

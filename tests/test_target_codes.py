@@ -68,6 +68,7 @@ def test_a_number_whose_frequencies_change_smoothly_has_no_numbers():
     assert [len(codes.columns) for codes in found] == [0, 1]
 
 
+@pytest.mark.filterwarnings("ignore:Rows left out of training:RuntimeWarning")
 def test_a_column_that_decides_the_fold_has_no_numbers():
     X, y = tariffs()
     assert len(codes_of(X[:, :1], y).columns) == 0

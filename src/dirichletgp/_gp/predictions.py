@@ -33,9 +33,10 @@ from .core.regressions import LabelTransform
 from .rows.arrays import checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
-from .rows.scaling import of_pieces, of_scaled_blocks
+from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
+from .training.regional import RegionalModel
 from .training.settings import choice, count, fraction
 
 _KINDS = ("dirichlet", "latent")
@@ -168,6 +169,22 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return self._known("scaler_").encoder.scaler
 
     @property
+    def n_regions_(self) -> int:
+        """Number of regions that the rows were cut into; 1 if they were not."""
+        model = self._known("n_regions_").model
+        return model.regions.number if isinstance(model, RegionalModel) else 1
+
+    @property
+    def regions_(self) -> dict[str, Any] | None:
+        """How many regions, points and rows of a region there are; None without regions.
+
+        "regions", "of one class", "points", "rows of a region" (fewest, median, most), "overlap":
+        how many regions a row is in, on average.
+        """
+        model = self._known("regions_").model
+        return model.summary() if isinstance(model, RegionalModel) else None
+
+    @property
     def n_iter_(self) -> int:
         """Evaluations of the bound that training took."""
         return self._known("n_iter_").n_iter
@@ -196,16 +213,19 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if is_dask(X):
             return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
         tolerance = checked_tolerance(self.tolerance)
-        if (tolerance == 0 and self._fitted.model.learns) or is_tensor(X):
-            return self._of_latent(X, class_probabilities)
         fitted = self._fitted
-        predictor = fitted.model.predictor(self.n_jobs)
-        values = fitted.model.at_points.values
+        model = fitted.model
+        if is_tensor(X) or isinstance(model, RegionalModel):
+            return self._of_latent(X, class_probabilities)
+        if tolerance == 0 and model.learns:
+            return self._of_latent(X, class_probabilities)
+        predictor = model.predictor(self.n_jobs)
+        values = model.at_points.values
         return of_pieces(
             lambda rows: predictor.probabilities(values(rows), tolerance),
             self._matrix(X),
             fitted.encoder.scaler,
-            len(fitted.model.points),
+            len(model.points),
             self.n_jobs,
         )
 
@@ -276,6 +296,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return self.predict_dirichlet(Matrix.of(self._matrix(host)))
         model = self._fitted.model
         rows = self._matrix(X)
+        if isinstance(model, RegionalModel):
+            scale = scaling_function(self._fitted.encoder.scaler)
+            return model.concentrations(rows, scale, self.n_jobs)
         posterior = model.prepared(self.n_jobs)
         basis, concentration = model.basis, model.concentration
 
@@ -401,9 +424,20 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         weights = fitted.encoder.whole_weights(codes, weights)
-        posterior = fitted.model.prepared(self.n_jobs)
-        basis = fitted.model.basis
-        left_out = fitted.model.left_out
+        model = fitted.model
+        if isinstance(model, RegionalModel):
+            return model.of_left_out(
+                class_probabilities,
+                rows,
+                fitted.encoder.scale,
+                self.n_jobs,
+                lambda posterior, vectors, place: posterior.latent_without_row(
+                    vectors, codes[place], None if weights is None else weights[place]
+                ),
+            )
+        posterior = model.prepared(self.n_jobs)
+        basis = model.basis
+        left_out = model.left_out
 
         def of_block(block: Array, place: slice) -> Array:
             own = None if weights is None else weights[place]
@@ -433,8 +467,19 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         weights = sample_weights(sample_weight, len(rows))
         if weights is not None:
             votes = votes * weights[:, None]
-        posterior = fitted.model.prepared(self.n_jobs)
-        basis = fitted.model.basis
+        model = fitted.model
+        if isinstance(model, RegionalModel):
+            return model.of_left_out(
+                class_probabilities,
+                rows,
+                fitted.encoder.scale,
+                self.n_jobs,
+                lambda posterior, vectors, place: posterior.latent_without_votes(
+                    vectors, votes[place]
+                ),
+            )
+        posterior = model.prepared(self.n_jobs)
+        basis = model.basis
 
         def of_block(block: Array, place: slice) -> Array:
             vectors = basis.vectors(block[: place.stop - place.start])
@@ -481,7 +526,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if is_tensor(X):
             return self._of_tensor(X, function)
         rows = self._matrix(X)
-        latent = self._fitted.model.latent(self.n_jobs)
+        model = self._fitted.model
+        if isinstance(model, RegionalModel):
+            scale = scaling_function(self._fitted.encoder.scaler)
+            return model.of_latent(function, rows, scale, self.n_jobs)
+        latent = model.latent(self.n_jobs)
 
         def of_block(block: Array, place: slice) -> Array:
             mean, variance = latent(block)
@@ -510,7 +559,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         device = checked_device(X, fitted.features.number)
         model = fitted.model
         columns = fitted.features.columns
-        if not model.learns or not columns.is_plain or bool(device.xp.any(device.xp.isnan(X))):
+        here = not model.learns or not columns.is_plain
+        if isinstance(model, RegionalModel) or here or bool(device.xp.any(device.xp.isnan(X))):
             return self._of_latent(Matrix.of(self._matrix(device.host(X))), function)
         posterior = model.prepared(self.n_jobs)
         parts = latent_blocks(device, model.basis, posterior, fitted.encoder.scaler, X)

@@ -75,6 +75,10 @@ def fit(
         int | None,
         typer.Option(min=1, help="Inducing points: more are better and slower; by default 1000."),
     ] = None,
+    n_regions: Annotated[
+        int | None,
+        typer.Option(min=1, help="Regions with points of their own; by default as many as pay."),
+    ] = None,
     kernel: KernelName = AUTO,
     seed: Annotated[
         int,
@@ -133,7 +137,11 @@ def fit(
         say(f"warning: {caution}")
 
     classifier = DirichletGPClassifier(
-        kernel, n_inducing=n_inducing, random_state=seed, n_jobs=jobs
+        kernel,
+        n_inducing=n_inducing,
+        n_regions="auto" if n_regions is None else n_regions,
+        random_state=seed,
+        n_jobs=jobs,
     )
     with progress_bar(classifier.max_iter, visible=not as_json):
         classifier.fit(rows_of.train.source())

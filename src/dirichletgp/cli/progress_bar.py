@@ -32,6 +32,7 @@ _WORDS = {
     Stage.LABELS: "choosing the label transform",
     Stage.POSTERIOR: "solving",
     Stage.COMPARISON: "comparing with plainer models",
+    Stage.REGIONS: "trying regions",
 }
 # Evaluations of each search of a kernel, the last ones short: shares of `max_iter`.
 _EVALUATIONS = (1.0, 1 / 4, 1 / 10)

@@ -65,8 +65,9 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
             "steps before it have prepared."
         )
     fitted = classifier._fitted
-    n_classes, n_points = len(fitted.classes), len(fitted.model.points)
-    n_matrices = n_classes + 1 if fitted.model.learns else 4
+    model = fitted.undivided("for which there is no graph")
+    n_classes, n_points = len(fitted.classes), len(model.points)
+    n_matrices = n_classes + 1 if model.learns else 4
     size = 8 * n_matrices * n_points**2
     if size > _MOST_BYTES:
         raise ValueError(

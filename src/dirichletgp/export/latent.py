@@ -17,7 +17,8 @@ from .graph_arrays import GraphArray, GraphOperations
 def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
     """Latent means and variances, each (n, C), of raw rows (n, D)."""
     on: Any = GraphOperations(graph)
-    basis = fitted.model.basis
+    model = fitted.undivided("for which there is no graph")
+    basis = model.basis
     scaled = scaled_on(fitted.encoder.scaler, GraphArray(graph, rows), on)
     if scaled is None:
         raise TypeError(
@@ -30,7 +31,7 @@ def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
         if isinstance(predictor, TwoClassPredictor):
             return _difference(values, predictor, on)
     vectors = values @ _inverse(basis.factor).T
-    posterior: Any = fitted.model.posterior
+    posterior: Any = model.posterior
     mean = vectors @ posterior.coefficients.T + posterior.offsets
     squares = on.sum(vectors * vectors, axis=1, keepdims=True)
     unexplained = on.maximum(posterior.variance - squares, 0.0)

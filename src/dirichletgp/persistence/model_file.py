@@ -39,9 +39,11 @@ from .._gp.training.fitted import (
     basis_again,
     packed_grams,
 )
+from .._gp.training.regional import AnyModel, RegionalModel
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .compact_form import compact_restored, form_described
 from .parameters import check_parameters
+from .regions import regions_described, regions_restored
 from .remembered import background_restored, remembered_described, scores_restored
 from .scalers import scaled_width, scaler_described, scaler_restored
 from .statistics import statistics_restored
@@ -167,15 +169,16 @@ def _described(classifier: Any) -> Archive:
         arrays |= {f"warm_up/{name}": getattr(first_rows, name) for name in names}
     if fitted.encoder.class_factors is not None:
         arrays["class_factors"] = fitted.encoder.class_factors
-    statistics = model.statistics
     arrays |= kernel_arrays
-    arrays |= {"points": model.points, "prior": model.prior, "counts": statistics.counts}
+    arrays |= {"points": model.points, "prior": model.prior, "counts": model.statistics.counts}
     if isinstance(model, CompactModel):
         content["compact"], form = form_described(model)
         arrays |= form
+    elif isinstance(model, RegionalModel):
+        arrays |= regions_described(model)
     else:
-        arrays["sums"] = statistics.sums
-        arrays["grams"] = packed_grams(statistics.grams)
+        arrays["sums"] = model.statistics.sums
+        arrays["grams"] = packed_grams(model.statistics.grams)
     if model.beliefs is not None:
         arrays["beliefs"] = model.beliefs.settings
         content["departure"] = model.beliefs.departure
@@ -253,13 +256,15 @@ def _encoder_restored(
 
 def _model_restored(
     content: Mapping[str, Any], kernel: Kernel, arrays: Arrays, sizes: dict[str, int]
-) -> Model:
+) -> AnyModel:
     points, prior = arrays["points"], arrays["prior"]
     expect(abs(float(prior.sum()) - 1.0) < 1e-6, "prior")
     jitter = real_number(content["jitter"], "jitter", (1e-100, 1.0))
     transform = _transform_restored(content["transform"])
     alpha = real_number(content["alpha_epsilon"], "alpha_epsilon", POSITIVE)
     try:
+        if "regions/children" in arrays:
+            return regions_restored(arrays, sizes, kernel, transform, alpha)
         basis = basis_again(kernel, points, jitter)
     except np.linalg.LinAlgError as error:
         raise ValueError("the kernel matrix of the inducing points cannot be factored") from error
@@ -272,6 +277,8 @@ def _model_restored(
         "beliefs": _beliefs_restored(content, arrays) if "beliefs" in arrays else None,
     }
     if "compact" in content:
+        # They cannot be learned again without the statistics.
+        expect(parts["beliefs"] is not None, "absence of beliefs about log-odds")
         return compact_restored(parts, content["compact"], arrays, sizes)
     transforms = [transform, LabelTransform.dirichlet(alpha)]
     return Model(

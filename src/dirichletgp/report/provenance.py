@@ -50,6 +50,7 @@ def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
             f"noise {transform.noise_in:.3g} in and {transform.noise_out:.3g} out of the class",
         ),
     ]
+    pairs += _regions(classifier)
     for stage in getattr(classifier, "history_", []):
         if stage["stage"] == Stage.CHOICE.value and stage["note"]:
             pairs.append(("Choice of the kernel, with the MNLL of rows left out", stage["note"]))
@@ -58,6 +59,26 @@ def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
         pairs.append(
             ("Training", f"{seconds:.1f} s, {classifier.n_iter_} evaluations of the bound")
         )
+    return pairs
+
+
+def _regions(classifier: Any) -> list[tuple[str, str]]:
+    """How rows were cut into regions, and what left-out rows said about it."""
+    found: Any = getattr(classifier, "regions_", None)
+    pairs = []
+    if found is not None:
+        fewest, median, most = found["rows of a region"]
+        pairs.append(
+            (
+                "Regions",
+                f"{found['regions']:,}, {found['of one class']:,} of them of one class; "
+                f"{median:,.0f} rows in a typical one ({fewest:,.0f} to {most:,.0f}), "
+                f"a row is in {found['overlap']:.1f} on average",
+            )
+        )
+    for stage in getattr(classifier, "history_", []):
+        if stage["stage"].startswith(Stage.REGIONS.value) and stage["note"]:
+            pairs.append(("Regions, with the MNLL of rows left out", stage["note"]))
     return pairs
 
 

@@ -287,7 +287,7 @@ def add_gram(rows: Array, gram: Array) -> None:
     """Add ``rows.T @ rows`` to the lower triangle of `gram`, in place; see `symmetrise`."""
     _check(rows, gram)
     n, m = rows.shape
-    if n:
+    if n and m:
         _call(_dsyrk, "U", "N", m, n, 1.0, rows, m, 1.0, gram, m)
 
 
@@ -312,7 +312,7 @@ def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
     """Solve with a triangle in place; `side` and `transposed` as Fortran sees them."""
     _check(lower, matrix)
     n, m = matrix.shape
-    if n:
+    if n and m:
         _call(_dtrsm, side, "U", transposed, "N", m, n, 1.0, lower, len(lower), matrix, m)
     return matrix
 

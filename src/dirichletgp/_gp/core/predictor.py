@@ -165,6 +165,19 @@ def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predicto
     return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
 
 
+def _factored(matrix: Array) -> Array:
+    """A lower factor of a matrix that is positive definite, or would be but for rounding.
+
+    Sums that rows were added to and taken from a great many times may round to less than nothing.
+    """
+    try:
+        return cholesky(matrix)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        floor = max(_RIDGE, 1e-9 * float(values[-1]))
+        return cholesky(np.ascontiguousarray((vectors * np.maximum(values, floor)) @ vectors.T))
+
+
 def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
     """One mean and one triangle for the difference of two classes."""
     coefficients = posterior.coefficients[1:] - posterior.coefficients[:1]
@@ -172,7 +185,7 @@ def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor
     for factor in posterior.factors:
         a -= inverse_from_cholesky(factor)
     # A lower factor of A turned upside down is an upper one of A.
-    turned = cholesky(np.ascontiguousarray(a[::-1, ::-1]), overwrite=True)
+    turned = _factored(np.ascontiguousarray(a[::-1, ::-1]))
     triangle = np.ascontiguousarray(turned[::-1, ::-1].T)
     return TwoClassPredictor(
         solve_rows_transposed(basis.factor, coefficients)[0],

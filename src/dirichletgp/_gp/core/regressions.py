@@ -24,7 +24,7 @@ import numpy as np
 from .arrays import Array, Integers
 from .kernels import Kernel
 from .parallel import Workers, cholesky, solve_rows, solve_rows_transposed
-from .statistics import ClassStatistics
+from .statistics import BlockedRows, ClassStatistics
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,17 @@ class Basis:
 
     def vectors(self, rows: Array) -> Array:
         """Whitened kernel vectors L^-1 k(Z, x) of scaled rows (n, D), of shape (n, M)."""
+        if len(self.points) == 0:
+            return np.empty((len(rows), 0))
         return solve_rows(self.factor, self.kernel.values(rows, self.points))
+
+    def no_statistics(self, n_classes: int) -> ClassStatistics:
+        """The statistics of no rows in this basis."""
+        return ClassStatistics.empty(n_classes, len(self.points))
+
+    def add_rows(self, statistics: ClassStatistics, rows: BlockedRows, workers: Workers) -> None:
+        """Add the statistics of rows, in place and by one pass."""
+        statistics.add_rows(rows, self.vectors, workers)
 
 
 def points_covariance(kernel: Kernel, points: Array, jitter: float) -> Array:
@@ -178,6 +188,8 @@ def points_covariance(kernel: Kernel, points: Array, jitter: float) -> Array:
 
 def make_basis(kernel: Kernel, points: Array, jitter: float) -> Basis:
     """The whitened basis; `numpy.linalg.LinAlgError` if K_mm + jitter cannot be factored."""
+    if len(points) == 0:
+        return Basis(kernel, points, np.empty((0, 0)))
     return Basis(kernel, points, cholesky(points_covariance(kernel, points, jitter)))
 
 

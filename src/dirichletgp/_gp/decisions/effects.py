@@ -45,7 +45,7 @@ def effect(fitted: Fitted, scaled: Array, columns: list[int], n_jobs: int | None
     if own.sum() != len(set(columns)):
         n_classes = len(fitted.classes)
         return Effect(np.zeros((len(scaled), n_classes)), np.zeros((len(scaled), n_classes)))
-    model = fitted.model
+    model = fitted.undivided("and effects are those of one model for all rows")
     variance = model.kernel.variance
     means = factors.mean(lines)
     others = means[~own].prod(axis=0)

@@ -18,6 +18,8 @@ OUTPUTS = (LOG_ODDS, LATENT)
 # Points that importances are measured at.
 _MOST_POINTS = 256
 
+_REASON = "and contributions are those of one model for all rows"
+
 
 class Explanation:
     """What each column contributed to each prediction: Shapley values.
@@ -95,7 +97,7 @@ def attribution_of(fitted: Fitted, n_jobs: int | None) -> Attribution:
     """The latent means of a fitted model taken apart; `ValueError` if that cannot be done."""
     factors = column_factors(fitted)
     assert fitted.background is not None
-    model = fitted.model
+    model = fitted.undivided(_REASON)
     posterior = model.prepared(n_jobs)
     return Attribution(
         factors=factors,
@@ -107,7 +109,8 @@ def attribution_of(fitted: Fitted, n_jobs: int | None) -> Attribution:
 
 def column_factors(fitted: Fitted, points: Array | None = None) -> ColumnFactors:
     """The kernel of a fitted model as factors of columns, at its own points or others."""
-    kernel = fitted.model.kernel
+    model = fitted.undivided(_REASON)
+    kernel = model.kernel
     if not kernel.is_product:
         raise ValueError(
             f"kernel={kernel.name!r} is not a product over features, so contributions have no "
@@ -124,7 +127,7 @@ def column_factors(fitted: Fitted, points: Array | None = None) -> ColumnFactors
             "the model was saved by an earlier version and does not know how its features are "
             "spread, which contributions are measured against; fit it again."
         )
-    return ColumnFactors(kernel, fitted.model.points if points is None else points, origin)
+    return ColumnFactors(kernel, model.points if points is None else points, origin)
 
 
 def contributions(

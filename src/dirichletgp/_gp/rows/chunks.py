@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -174,6 +174,8 @@ def _fingerprinted(parts: Iterable[Chunk], digest: Any) -> Iterator[Chunk]:
 class ChunkedRows:
     """All rows of a reader, coded and scaled as they are read."""
 
+    takes_regions: ClassVar[bool] = True
+
     reader: Reader
     encoder: Encoder
     n_rows: int
@@ -182,12 +184,12 @@ class ChunkedRows:
         self, basis: Basis, workers: Workers, observer: "PassObserver"
     ) -> ClassStatistics:
         """One pass over the rows in their order, so that it can be taken up again."""
-        empty = ClassStatistics.empty(len(self.encoder.classes), len(basis.points))
+        empty = basis.no_statistics(len(self.encoder.classes))
         total, done = observer.resumed() or (empty, 0)
         observer.begin(done, self.n_rows)
         with closing(chunks(self.reader, done)) as parts:
             for chunk in parts:
-                total.add_rows(self.encoder.rows(chunk), basis.vectors, workers)
+                basis.add_rows(total, self.encoder.rows(chunk), workers)
                 done += len(chunk.labels)
                 observer.advance(total, done)
         if done != self.n_rows:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # of threads.
 _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
 _COMPARED_ROWS = 100_000
+_ALONE = 1 / 3
 # Rows that the scaling of columns of several kinds is learned from.
 _SCALED_ROWS = 100_000
 # Rows that tell how columns are spread, and lines that keep it.
@@ -138,6 +139,8 @@ class InMemoryRows:
         Maps raw rows (m, D) to scaled rows; None when X is scaled already.
     """
 
+    takes_regions = True
+
     def __init__(
         self,
         X: AnyArray,
@@ -191,6 +194,16 @@ class InMemoryRows:
             positions = np.arange(start, min(start + size, len(self)))
             yield self._scaled(positions), self.codes[positions], self._weights(positions)
 
+    def scaled(self, start: int, stop: int) -> tuple[Array, Integers, Array | None]:
+        """Rows that follow each other: scaled rows, codes and weights."""
+        positions = np.arange(start, stop)
+        return self._scaled(positions), self.codes[positions], self._weights(positions)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns before scaling."""
+        return int(self.X.shape[1])
+
     def _scaled(self, positions: Integers) -> Array:
         rows = np.asarray(self.X[positions], dtype=np.float64)
         return rows if self.scale is None else self.scale(rows)
@@ -225,11 +238,11 @@ class InMemoryRows:
 
     @property
     def repetition(self) -> float:
-        """How often a row is there on average, by its weight; 1 if that is less."""
-        return 1.0 if self.weights is None else max(1.0, float(np.mean(self.weights)))
+        """How often each row is there, as far as weights tell; see `repetition_of`."""
+        return 1.0 if self.weights is None else repetition_of(self.weights, self.codes)
 
     def each_once(self) -> "InMemoryRows":
-        """The same rows with a weight of 1 on average, if it is more.
+        """The same rows, each counted once if all of them are there several times.
 
         A hundred copies of every row say no more about the kernel than one: taken at their word
         they would have it follow the noise of their labels.
@@ -295,8 +308,9 @@ class InMemoryRows:
         self, basis: Basis, workers: Workers, observer: "PassObserver | None" = None
     ) -> ClassStatistics:
         """Sums of the whitened vectors of all rows."""
-        empty = ClassStatistics.empty(self.n_classes, len(basis.points))
-        return empty.add_rows(self, basis.vectors, workers)
+        total = basis.no_statistics(self.n_classes)
+        basis.add_rows(total, self, workers)
+        return total
 
     def bound_rows(self, sample: "InMemoryRows", wanted: int) -> "InMemoryRows":
         """The sample itself."""
@@ -311,6 +325,24 @@ class InMemoryRows:
     ) -> KernelGradient:
         """The second pass of an evaluation of the bound."""
         return pull_back(self, by_row, kernel, points, workers)
+
+
+def repetition_of(weights: Array, codes: Integers) -> float:
+    """How often rows of weights (n,) are there: the typical weight in the class where it is least.
+
+    So many copies of all rows have it, and class weights, which make some classes heavier than
+    others, do not. It is 1 if it would be less.
+    """
+    typical = [np.median(weights[codes == code]) for code in np.unique(codes)]
+    return max(1.0, float(np.min(typical, initial=np.inf))) if typical else 1.0
+
+
+def are_mostly_alone(class_sizes: Integers) -> bool:
+    """Whether a third of the rows, or more, are the only one of their class.
+
+    Left out, such a row has nobody who could speak for its class.
+    """
+    return int(np.sum(class_sizes == 1)) >= _ALONE * class_sizes.sum()
 
 
 def fingerprints(rows: Array, codes: Integers) -> Keys:

@@ -8,7 +8,7 @@ independent: a worker that is lost costs its chunks, which Dask computes again e
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -115,6 +115,8 @@ class LabelledDaskRows:
         How many rows are in the sample, if they are not all.
     """
 
+    takes_regions: ClassVar[bool] = True
+
     chunks: list[Any]
     encoder: Encoder
     class_weights: Array
@@ -124,8 +126,7 @@ class LabelledDaskRows:
         self, basis: Basis, workers: Workers, observer: "PassObserver"
     ) -> ClassStatistics:
         """The class statistics of all rows."""
-        n_points = len(basis.points)
-        total: ClassStatistics = self._summed(_statistics_of_chunk, _sum, basis.vectors, n_points)
+        total: ClassStatistics = self._summed(_sums_of_chunk, _sum, basis)
         return total
 
     def bound_rows(self, sample: InMemoryRows, wanted: int) -> "InMemoryRows | LabelledDaskRows":
@@ -225,6 +226,17 @@ def _summary_of_chunk(chunk: Chunk, size: int, seed: tuple[int, int]) -> Summary
 def _summaries_together(parts: list[Summary | None], size: int) -> Summary | None:
     summaries = [part for part in parts if part is not None]
     return put_together(summaries, size) if summaries else None
+
+
+def _sums_of_chunk(task: tuple[Encoder, Basis], chunk: Chunk) -> ClassStatistics:
+    """The class statistics of a chunk, in a basis or in those of regions."""
+    encoder, basis = task
+    total = basis.no_statistics(len(encoder.classes))
+    if len(chunk.labels):
+        # Dask runs as many tasks as a worker has cores: one thread each.
+        with Workers(1) as workers:
+            basis.add_rows(total, encoder.rows(chunk), workers)
+    return total
 
 
 def _statistics_of_chunk(

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
 from ..core.concentration import Concentration
+from ..core.counted import CountedPosterior
 from ..core.kernels import Kernel
 from ..core.kernels.kernel import KernelAt
 from ..core.parallel import Workers, symmetrise
@@ -23,6 +24,9 @@ from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
 from ..rows.target_codes import ScalerWithTargetCodes
 from .set_scores import SetScores
+
+if TYPE_CHECKING:
+    from .regional import RegionalModel
 
 
 @dataclass(frozen=True)
@@ -178,13 +182,22 @@ class Model:
 
     def solve(self, transform: LabelTransform, n_jobs: int | None = 1) -> Posterior:
         """The regressions for a transform, solved."""
+        if len(self.points) == 0:
+            counts = self.statistics.counts
+            return CountedPosterior.of(counts, self.kernel.variance, transform, self.prior)
         with Workers(n_jobs) as workers:
             return Posterior.from_statistics(
                 self.statistics, self.kernel.variance, transform, self.prior, workers
             )
 
-    def with_rows(self, statistics: ClassStatistics, prior: Array) -> "Model":
-        """The model of other rows; its posterior is solved when it is asked for."""
+    def standing_on(
+        self, statistics: ClassStatistics, prior_of: Callable[[Array], Array]
+    ) -> "Model":
+        """The model of other rows; its posterior is solved when it is asked for.
+
+        `prior_of` gives class probabilities (C,) for class weights (C,).
+        """
+        prior = prior_of(statistics.counts)
         return replace(self, statistics=statistics, prior=prior, left_out=None, solved=None)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -322,7 +335,7 @@ class Fitted:
 
     encoder: Encoder
     features: Features
-    model: Model
+    model: Union[Model, "RegionalModel"]
     n_iter: int
     history: list[dict[str, Any]]
     first_rows: FirstRows | None = None
@@ -338,6 +351,14 @@ class Fitted:
     def origin(self) -> Integers | None:
         """For each scaled column the column of X that it is a part of; None if they are mixed."""
         return self.encoder.origin(self.features.columns)
+
+    def undivided(self, reason: str) -> Model:
+        """The model without regions; `ValueError` with the reason why regions will not do."""
+        if isinstance(self.model, Model):
+            return self.model
+        raise ValueError(
+            f"the model has {self.model.regions.number} regions, {reason}; fit with n_regions=1."
+        )
 
     @property
     def inducing_points(self) -> Array:

@@ -17,7 +17,14 @@ from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import KERNELS, Kernel
 from ..core.regressions import LabelTransform
 from ..rows.columns import Columns
-from ..rows.in_memory import Chunk, Encoder, InMemoryRows, fingerprints
+from ..rows.in_memory import (
+    Chunk,
+    Encoder,
+    InMemoryRows,
+    are_mostly_alone,
+    fingerprints,
+    repetition_of,
+)
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
 from .label_search import ALPHAS, LabelSearch, ScoringRows, scoring_rows
@@ -104,7 +111,8 @@ def choose_family(
         return Choice(among[0])
     with resources.progress.stage(Stage.CHOICE):
         few = _merged(material)
-        if len(few.sample.X) < _FEWEST_ROWS:
+        class_sizes = np.unique(few.sample.labels, return_counts=True)[1]
+        if len(few.sample.X) < _FEWEST_ROWS or are_mostly_alone(class_sizes):
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
             return Choice(among[-1])
         trials = [_Trial(family, few, estimator, resources) for family in among]
@@ -119,7 +127,7 @@ def choose_family(
 def _merged(material: Material) -> Material:
     """The same with a sample of the rows, identical ones of a class as one with their weight.
 
-    The weight is at most 1 on average: copies of all rows are no more rows to learn from.
+    Copies of all rows are no more rows to learn from: they are counted once.
     They are in an order of their own, whatever order they came in and whatever classes are called.
     """
     classes, sample = material.classes, material.sample
@@ -129,7 +137,7 @@ def _merged(material: Material) -> Material:
     keys = fingerprints(sample.X, np.searchsorted(classes, sample.labels))
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(inverse, sample.weights).astype(np.float64)
-    weights /= max(1.0, float(weights.mean()))
+    weights /= repetition_of(weights, np.searchsorted(classes, sample.labels[first]))
     own = None if np.all(weights == 1.0) else weights
     distinct = sample.part(first)._replace(weights=own)
     of_rows = fingerprints(distinct.X, np.zeros(len(first), dtype=np.intp))

@@ -14,39 +14,30 @@ in the rule of succession, one more mistake than was seen is assumed, spread ove
 e. Next to mistakes that were seen it is nothing.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.optimize import minimize, minimize_scalar
 
-from ..core.arrays import Array, Booleans, Integers
+from ..core.arrays import Array, Integers
 from ..core.parallel import (
     Workers,
-    cholesky,
     row_slices,
     solve_rows,
     solve_rows_transposed,
 )
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import (
-    POWERS,
-    SCALES,
-    SMALLEST_SHARE,
     Basis,
     LabelTransform,
-    LogOddsBeliefs,
     class_factor,
     leverage,
     mean_without_row,
-    plus_identity,
-    prior_variances,
     shared_matrix,
 )
 from ..core.statistics import ClassStatistics
-from ..rows.in_memory import InMemoryRows
-from .set_scores import SetScores
+from ..rows.in_memory import InMemoryRows, repetition_of
 from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -61,8 +52,6 @@ _BLOCK_ROWS = 512
 # Few rows, and few classes of them, deserve (and can afford) the exact probabilities.
 _FEW_ROWS, _FEW_PROBABILITIES = 1_000, 3_000
 _LEAST_DOUBT = 1e-12
-# Scores that are kept of all classes together, and of each class at least.
-_KEPT_SCORES, _KEPT_OF_A_CLASS = 1_000, 100
 # Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in,
 # noise_out): the search starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
@@ -97,7 +86,7 @@ class ScoringRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Predicted:
+class Predicted:
     """Predictions of scoring rows for given noises: means are separation * slope + intercept."""
 
     slope: Array
@@ -150,7 +139,7 @@ class LabelSearch:
         self.workers = workers
         # If every row is there many times, noises as many times as large give the same model as
         # once.
-        self._repetition = max(1.0, float(np.mean(rows.weights)))
+        self._repetition = repetition_of(rows.weights, rows.codes)
         n_rows = rows.n_rows / self._repetition
         self._mistakes = 1.0 / (n_rows + 2.0) if rows.leave_out else 0.0
         n = len(rows.codes)
@@ -165,11 +154,11 @@ class LabelSearch:
 
     def score(self, transform: LabelTransform) -> float:
         """Mean negative log-likelihood under a transform."""
-        return self._loss(self._predicted(transform), transform.separation)
+        return self._loss(self.predicted(transform), transform.separation)
 
     def log_probabilities(self, transform: LabelTransform) -> Array:
         """Log probabilities of the scoring rows' own classes under a transform, (n,)."""
-        predicted = self._predicted(transform)
+        predicted = self.predicted(transform)
         mean = transform.separation * predicted.slope + predicted.intercept
         return self._log_probabilities(mean, predicted.variance)
 
@@ -181,7 +170,7 @@ class LabelSearch:
         self, start: LabelTransform, evaluations: int = _EVALUATIONS
     ) -> LabelTransform:
         """The three constants with the smallest loss: Nelder-Mead over the noises from `start`."""
-        self._keep_active_classes(start)
+        self.keep_active_classes(start)
         best = start
         best_loss = self.score(start)
         low, high = np.log(_NOISE_RANGE) + np.log(self._repetition)
@@ -205,7 +194,7 @@ class LabelSearch:
 
     def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
         """The smallest loss for the noises of a transform, and the separation that has it."""
-        predicted = self._predicted(transform)
+        predicted = self.predicted(transform)
         low, high = np.log(_SEPARATION_RANGE)
         guess = np.log(transform.separation)
 
@@ -220,7 +209,7 @@ class LabelSearch:
         )
         return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
 
-    def _loss(self, predicted: _Predicted, separation: float) -> float:
+    def _loss(self, predicted: Predicted, separation: float) -> float:
         mean = separation * predicted.slope + predicted.intercept
         log_p = np.minimum(self._log_probabilities(mean, predicted.variance), -_LEAST_DOUBT)
         loss = -(1.0 - self._mistakes) * log_p - self._mistakes * np.log(-np.expm1(log_p))
@@ -236,7 +225,7 @@ class LabelSearch:
 
         return np.concatenate(list(self.workers.map(of_rows, row_slices(len(mean), 256))))
 
-    def _predicted(self, transform: LabelTransform) -> _Predicted:
+    def predicted(self, transform: LabelTransform) -> Predicted:
         """Solve the C regressions for the noises of a transform and predict the scoring rows."""
         u1, u0 = transform.precision_in, transform.precision_out
         n_classes = len(self.prior)
@@ -269,15 +258,15 @@ class LabelSearch:
         slope, intercept = values[..., 0], values[..., 1]
         unexplained = self._unexplained[:, None]
         if not self.rows.leave_out:
-            return _Predicted(slope, intercept + centred, unexplained + quadratic)
+            return Predicted(slope, intercept + centred, unexplained + quadratic)
         h = leverage(precision, quadratic, self.kernel_variance)
-        return _Predicted(
+        return Predicted(
             mean_without_row(slope, self._inside - share, h),
             mean_without_row(intercept, -centred, h) + centred,
             unexplained + quadratic / (1.0 - h),
         )
 
-    def _keep_active_classes(self, transform: LabelTransform) -> None:
+    def keep_active_classes(self, transform: LabelTransform) -> None:
         """Fix, for each scoring row, which classes matter: its own and the likeliest others.
 
         The variances of the rest, whose probabilities are negligible, stay as they are under
@@ -285,164 +274,9 @@ class LabelSearch:
         """
         if len(self.prior) <= _ACTIVE_CLASSES:
             return
-        predicted = self._predicted(transform)
+        predicted = self.predicted(transform)
         mean = transform.separation * predicted.slope + predicted.intercept
         weight = mean + predicted.variance / 2
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
         self._inactive = np.maximum(predicted.variance - self._unexplained[:, None], 0.0)
         self._active = (rank < _ACTIVE_CLASSES) | self._inside
-
-
-def set_scores(
-    probability: Array, codes: Integers, weights: Array, n_classes: int, honest: bool = True
-) -> SetScores:
-    """The scores that prediction sets need, in short.
-
-    Parameters
-    ----------
-    probability : ndarray of shape (n,)
-        Of the own class of training rows, each predicted without itself.
-    codes, weights : ndarray of shape (n,)
-        Their classes, and how often each counts.
-    n_classes : int
-    honest : bool, default=True
-        Whether nothing else that the rows have a say in flatters them.
-    """
-    most = max(_KEPT_OF_A_CLASS, _KEPT_SCORES // n_classes)
-    kept, masses, sizes = [], [], []
-    effective = np.zeros(n_classes + 1)
-    for c in range(n_classes):
-        members = np.flatnonzero(codes == c)
-        members = members[np.argsort(probability[members], kind="stable")]
-        # The smallest score of some neighbours stands for all of them: sets may only grow.
-        size = min(len(members), most)
-        first = np.arange(size) * len(members) // max(size, 1)
-        own = weights[members]
-        kept.append(probability[members[first]])
-        masses.append(np.add.reduceat(own, first) if len(first) else own)
-        sizes.append(len(first))
-        effective[c] = _effective(own)
-    effective[-1] = _effective(weights)
-    code = np.repeat(np.arange(n_classes), sizes)
-    return SetScores(np.concatenate(kept), code, np.concatenate(masses), effective, honest)
-
-
-def _effective(weights: Array) -> float:
-    """How many rows of equal weight say as much as rows with these weights (n,)."""
-    squares = float(np.square(weights).sum())
-    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
-
-
-# Directions and classes that scale and roughness of log-odds are judged by: those with most rows.
-_DIRECTIONS, _CLASSES = 300, 6
-# Prior variance of the constant that the log-odds vary about.
-_OF_CONSTANT = 4.0
-_LEAST_PROBABILITY = 1e-9
-# A setting that is believed less than this changes nothing.
-_NEGLIGIBLE = 0.005
-
-
-def log_odds_beliefs(
-    vectors: Array, codes: Integers, weights: Array | None, p: Array, all_rows: bool
-) -> LogOddsBeliefs:
-    """What labels say about the scale and the roughness of log-odds, and how they would move them.
-
-    The evidence is that of one Newton step of logistic regression, each class against the rest,
-    from the probabilities given: log-odds eta, with information w = p (1 - p), become targets eta +
-    (y - p) / w with the noise 1 / w. Where the fitted log-odds are not where it ends, they are
-    not known better than that.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n, M)
-        Whitened kernel vectors of some training rows, of a kernel of variance 1.
-    codes, weights : ndarray of shape (n,)
-        Their classes, and weights in the statistics (None: 1).
-    p : ndarray of shape (n, C)
-        Their class probabilities, predicted without them.
-    all_rows : bool
-        Whether there are no others. A step on some of many rows says nothing about the fit to all.
-    """
-    own = np.ones(len(codes)) if weights is None else weights
-    counts = np.bincount(codes, own, p.shape[1])
-    values, directions = _main_directions(vectors * np.sqrt(own)[:, None])
-    features = np.column_stack([vectors @ directions, np.ones(len(vectors))])
-    priors = [
-        np.append(prior_variances(values, scale, power), _OF_CONSTANT)
-        for scale in SCALES
-        for power in POWERS
-    ]
-    most = 1 if p.shape[1] == 2 else _CLASSES  # the other of two classes says the same
-    chosen = [c for c in np.argsort(-counts, kind="stable")[:most] if 0 < counts[c] < counts.sum()]
-    steps = [_NewtonStep.of_rows(features, codes == c, own, p[:, c]) for c in chosen]
-    if not steps:
-        return LogOddsBeliefs.by_evidence(np.zeros(len(priors)))
-    evidence = np.mean([[step.evidence(prior) for prior in priors] for step in steps], axis=0)
-    beliefs = LogOddsBeliefs.by_evidence(evidence)
-    if not all_rows:
-        return beliefs
-    share = zip(priors, beliefs.settings.ravel().tolist(), strict=True)
-    believed = [(prior, belief) for prior, belief in share if belief >= _NEGLIGIBLE]
-    departure = float(np.mean([step.departure(features, believed) for step in steps]))
-    return replace(beliefs, departure=departure)
-
-
-def _main_directions(rows: Array) -> tuple[Array, Array]:
-    """The largest eigenvalues (r,) of the Gram of rows (n, M), and their eigenvectors (M, r)."""
-    few = len(rows) < rows.shape[1]
-    gram = rows @ rows.T if few else rows.T @ rows
-    last = len(gram) - 1
-    values, basis = eigh(gram, subset_by_index=(max(0, last + 1 - _DIRECTIONS), last))
-    kept = values > SMALLEST_SHARE**2 * values[-1]
-    values, basis = values[kept], basis[:, kept]
-    return values, rows.T @ (basis / np.sqrt(values)) if few else basis
-
-
-class _NewtonStep(NamedTuple):
-    """A step of logistic regression of one class against the rest, on r features of rows.
-
-    Attributes
-    ----------
-    log_odds, information : ndarray of shape (n,)
-        Where it starts, and the information of each label there.
-    gram : ndarray of shape (r, r)
-        Of the features, weighted by information.
-    pull : ndarray of shape (r,)
-        Sum of targets times information.
-    """
-
-    log_odds: Array
-    information: Array
-    gram: Array
-    pull: Array
-
-    @classmethod
-    def of_rows(cls, features: Array, inside: Booleans, weights: Array, p: Array) -> "_NewtonStep":
-        p = np.clip(p, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
-        information = weights * p * (1.0 - p)
-        frequency = np.average(inside, weights=weights)
-        log_odds = np.log(p / (1.0 - p)) - np.log(frequency / (1.0 - frequency))
-        gram = (features * information[:, None]).T @ features
-        pull = (information * log_odds + weights * (inside - p)) @ features
-        return cls(log_odds, information, gram, pull)
-
-    def evidence(self, prior: Array) -> float:
-        """Log evidence of prior variances (r,) of the coefficients, up to a constant."""
-        factor, half = self._solved(prior)
-        return float(0.5 * half @ half - np.log(np.diag(factor)).sum())
-
-    def departure(self, features: Array, believed: list[tuple[Array, float]]) -> float:
-        """Mean square change of the log-odds, where labels tell, under priors with beliefs."""
-        coefficients = np.zeros(len(self.pull))
-        for prior, belief in believed:
-            factor, half = self._solved(prior)
-            coefficients += belief * np.sqrt(prior) * solve_rows_transposed(factor, half[None])[0]
-        total = sum(belief for _, belief in believed)
-        change = features @ (coefficients / total) - self.log_odds
-        return float(np.average(np.square(change), weights=self.information))
-
-    def _solved(self, prior: Array) -> tuple[Array, Array]:
-        """The factor (r, r) of the whitened precision, and its solution for the pull (r,)."""
-        root = np.sqrt(prior)
-        factor = cholesky(plus_identity(root[:, None] * self.gram * root), overwrite=True)
-        return factor, solve_rows(factor, (root * self.pull)[None])[0]

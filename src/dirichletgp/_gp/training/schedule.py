@@ -30,8 +30,9 @@ from ..core.probabilities.softmax import class_probabilities, log_probability_of
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
-from ..rows.in_memory import InMemoryRows
+from ..rows.in_memory import InMemoryRows, are_mostly_alone
 from . import few_rows
+from .cutting import Cutter
 from .fitted import Model
 from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
 from .kernel_search import (
@@ -42,20 +43,24 @@ from .kernel_search import (
     basis_of,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, log_odds_beliefs, rows_that_score, set_scores
+from .label_search import LabelSearch, rows_that_score
+from .log_odds import log_odds_beliefs
 from .plain_models import Loss, plain_losses, warn_of_plain_model
-from .set_scores import SetScores
+from .regional import AnyModel
+from .set_scores import SetScores, set_scores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
+MANY_ROWS = 30_000
+"""Fewer rows than this are not cut into regions unless it is asked for."""
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
 _SURPRISE_FLOOR = 0.05
 # The kernel is learned as if labels were noisy: where they are not, little is lost; where they are
 # and the noise is too small, lengthscales become so short that every row explains itself, and
 # nothing later gets them out of it.
 _FIRST_ALPHA = 0.3
-# Where so many rows are alone in their class, rows left out cannot choose: their class has none
-# left that could speak for it. Then labels are taken to be as noisy as this.
-_ALONE, _ALPHA_OF_ALONE = 1 / 3, 0.1
+# Where many rows are alone in their class, rows left out cannot choose. Then labels are taken to be
+# as noisy as this.
+_ALPHA_OF_ALONE = 0.1
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
@@ -140,15 +145,10 @@ class TrainingRows(NamedTuple):
     class_factors: Array | None = None
 
 
-def _are_alone(pool: InMemoryRows) -> bool:
-    """Whether many rows are the only one of their class, repetitions not counted."""
-    return int(np.sum(pool.class_sizes == 1)) >= _ALONE * len(pool)
-
-
 class Trained(NamedTuple):
     """The outcome of the schedule."""
 
-    model: Model
+    model: AnyModel
     n_iter: int
     scores: SetScores
 
@@ -202,15 +202,25 @@ class Trainer:
         The search for the kernel begins at `start`, or where the settings say. Rows that are not
         `settled`, the first of a stream, do not decide for a plainer model.
         """
+        cutter = None
+        if self._may_cut:
+            cutter = Cutter(self.rows, self.settings, self.resources, in_pieces=record is not None)
         state = None
         if record is not None:
             state = record.trained(self.resources.rng, self._expected)
         if state is None:
-            state = self._learn(start)
+            state = self._learn_kernel(start)
+            if cutter is not None:
+                cutter.propose(state, self.placer.pool)
+                if cutter.decided:
+                    return self._cut(cutter, state)
+            state = self._with_all_points(state)
             if record is not None:
                 record.keep_trained(state, self.resources.rng)
         model = self._finish(state, _Watcher(self.resources.progress, record))
-        if self.settings.max_iter > 0 and settled:
+        if cutter is not None and cutter.is_better_than(model):
+            return self._cut(cutter, state)
+        if self.settings.max_iter > 0 and settled and not self._labels_are_guessed:
             if self._rows_are_few:
                 model = self._compared(model, state)
             elif self._may_be_plainer:
@@ -223,19 +233,38 @@ class Trainer:
         return Trained(model, state.n_iter, self._scores(model))
 
     @property
+    def _may_cut(self) -> bool:
+        """Whether regions are asked for, or there are rows enough to try them."""
+        n_regions = self.settings.n_regions
+        return n_regions != 1 and (n_regions != "auto" or len(self.rows.sample) >= MANY_ROWS)
+
+    def _cut(self, cutter: Cutter, state: DirichletState) -> Trained:
+        """The model of the regions that were proposed."""
+        watcher = _Watcher(self.resources.progress, None)
+        model = cutter.model(state.alpha_epsilon, watcher)
+        self._search = cutter.search
+        warn_of_jitter(model.jitter)
+        return Trained(model, state.n_iter, self._scores(model))
+
+    @property
     def _expected(self) -> Expected:
         n_features = self.rows.sample.take(np.arange(1)).X.shape[1]
         settings = self.settings
         return Expected(settings.kernel, len(self.rows.prior), n_features, settings.categories)
 
-    def _learn(self, start: Kernel | None) -> DirichletState:
-        """Kernel and points, from samples of the rows."""
+    def _learn_kernel(self, start: Kernel | None) -> DirichletState:
+        """The kernel with few points, and alpha_epsilon, from samples of the rows."""
         max_iter = self.settings.max_iter
         state = self._start(start)
         if max_iter > 0:
             state = self._searched(state, max_iter)
         if self._alpha_is_open:
             state = self._choose_alpha(state)
+        return state
+
+    def _with_all_points(self, state: DirichletState) -> DirichletState:
+        """All points, and the kernel that suits them."""
+        max_iter = self.settings.max_iter
         if len(state.points) < self.placer.n_points:
             importance = self._importance(state)
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
@@ -279,7 +308,7 @@ class Trainer:
     @cached_property
     def _labels_are_guessed(self) -> bool:
         """Whether no row left out can say how noisy labels are."""
-        return self._leave_out and _are_alone(self.placer.pool)
+        return self._leave_out and are_mostly_alone(self.placer.pool.class_sizes)
 
     @property
     def _alpha_is_open(self) -> bool:
@@ -400,14 +429,17 @@ class Trainer:
         workers = self.resources.workers
         return LabelSearch(statistics, basis.kernel.variance, prior, rows, workers)
 
-    def _scores(self, model: Model) -> SetScores:
+    def _scores(self, model: AnyModel) -> SetScores:
         """How likely the labels of left-out rows are, for prediction sets."""
         if model.left_out is not None:
             pool = self.placer.pool
             codes, weights = pool.codes, pool.weights
             log_p = model.left_out.log_probabilities(pool)
         else:
-            search = self._search or self._label_search(model.basis, model.statistics, True)
+            search = self._search
+            if search is None:
+                assert isinstance(model, Model)
+                search = self._label_search(model.basis, model.statistics, True)
             codes, weights = search.rows.codes, search.rows.weights
             log_p = search.log_probabilities(model.transform)
         own = np.ones(len(codes)) if weights is None else weights
@@ -468,7 +500,8 @@ class Trainer:
         if not loss.is_worse_than(plain[best]):
             return model, state
         search = self._search
-        again = self._learn(typical.stretched(_LONG, _LONG**2 * typical.variance))
+        longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
+        again = self._with_all_points(self._learn_kernel(longer))
         again = replace(again, n_iter=state.n_iter + again.n_iter)
         other = self._finish(again, _Watcher(progress, None))
         other_loss = self._left_out_loss(other)

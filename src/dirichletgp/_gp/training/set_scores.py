@@ -12,6 +12,9 @@ import numpy as np
 
 from ..core.arrays import Array, Integers
 
+# Scores that are kept of all classes together, and of each class at least.
+_KEPT_SCORES, _KEPT_OF_A_CLASS = 1_000, 100
+
 
 @dataclass(frozen=True)
 class SetScores:
@@ -74,3 +77,43 @@ def _least(probability: Array, mass: Array, effective: float, coverage: float) -
     wanted = rank / effective * reached[-1]
     place = np.searchsorted(reached, wanted * (1.0 - 1e-9))
     return float(probability[order[min(place, len(order) - 1)]])
+
+
+def set_scores(
+    probability: Array, codes: Integers, weights: Array, n_classes: int, honest: bool = True
+) -> SetScores:
+    """The scores that prediction sets need, in short.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n,)
+        Of the own class of training rows, each predicted without itself.
+    codes, weights : ndarray of shape (n,)
+        Their classes, and how often each counts.
+    n_classes : int
+    honest : bool, default=True
+        Whether nothing else that the rows have a say in flatters them.
+    """
+    most = max(_KEPT_OF_A_CLASS, _KEPT_SCORES // n_classes)
+    kept, masses, sizes = [], [], []
+    effective = np.zeros(n_classes + 1)
+    for c in range(n_classes):
+        members = np.flatnonzero(codes == c)
+        members = members[np.argsort(probability[members], kind="stable")]
+        # The smallest score of some neighbours stands for all of them: sets may only grow.
+        size = min(len(members), most)
+        first = np.arange(size) * len(members) // max(size, 1)
+        own = weights[members]
+        kept.append(probability[members[first]])
+        masses.append(np.add.reduceat(own, first) if len(first) else own)
+        sizes.append(len(first))
+        effective[c] = _effective(own)
+    effective[-1] = _effective(weights)
+    code = np.repeat(np.arange(n_classes), sizes)
+    return SetScores(np.concatenate(kept), code, np.concatenate(masses), effective, honest)
+
+
+def _effective(weights: Array) -> float:
+    """How many rows of equal weight say as much as rows with these weights (n,)."""
+    squares = float(np.square(weights).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0

@@ -59,6 +59,9 @@ class DirichletSettings(KernelSettings):
 
     label_transform: str
     alpha_epsilon: float | str
+    class_prior: Any = "empirical"
+    n_regions: int | str = 1
+    memory_limit: float = 1e9
 
 
 class Family(NamedTuple):
@@ -106,6 +109,9 @@ def check_settings(
         **vars(shared),
         label_transform=choice("label_transform", estimator.label_transform, LABEL_TRANSFORMS),
         alpha_epsilon=_alpha(estimator.alpha_epsilon),
+        class_prior=estimator.class_prior,
+        n_regions=_regions(estimator.n_regions),
+        memory_limit=positive("memory_limit", estimator.memory_limit),
     )
 
 
@@ -228,6 +234,12 @@ def _alpha(value: Any) -> float | str:
     return positive("alpha_epsilon", value)
 
 
+def _regions(value: Any) -> int | str:
+    if isinstance(value, str):
+        return choice("n_regions", value, ("auto",))
+    return count("n_regions", value, smallest=1)
+
+
 def _lengthscale(value: Any, n_features: int, ard: bool) -> float | Array | None:
     if value is None or isinstance(value, Real):
         return None if value is None else positive("lengthscale", value)
@@ -266,6 +278,7 @@ class Stage(Enum):
     STATISTICS = "statistics"
     LABELS = "label transform"
     POSTERIOR = "posterior"
+    REGIONS = "regions"
     COMPARISON = "comparison"
     BELIEF = "belief"
 

@@ -5,19 +5,26 @@ inducing points, kernel and label transform stay as they are; the posterior is s
 prediction asks for it, not before.
 """
 
+import operator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Integers
 from ..core.parallel import Workers, cholesky
+from ..core.regional import RegionalStatistics
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
 from ..rows.scaling import same_scaling
 from ..rows.weights import class_factors
 from .fitted import Fitted
+from .regional import AnyModel, RegionalModel
 from .settings import class_prior
+
+AnyStatistics = ClassStatistics | RegionalStatistics
 
 # A kernel learned from fewer rows than this, or than ten for each inducing point, follows the noise
 # of their labels.
@@ -32,27 +39,39 @@ def rows_to_settle(n_subsample: int | None, n_points: int) -> int:
     return max(_FEWEST_ROWS, _ROWS_PER_POINT * n_points) if n_subsample is None else n_subsample
 
 
-def standing_on(fitted: Fitted, statistics: ClassStatistics, prior: Any) -> Fitted:
+def standing_on(fitted: Fitted, statistics: AnyStatistics, prior: Any) -> Fitted:
     """The same model on other rows; `prior` is the `class_prior` argument."""
-    model = fitted.model.with_rows(statistics, class_prior(prior, statistics.counts))
+    model: Any = fitted.model
+    model = model.standing_on(statistics, partial(class_prior, prior))
     scores = fitted.scores
     return replace(fitted, model=model, scores=scores and scores.of_earlier_rows())
 
 
 def with_rows(fitted: Fitted, rows: InMemoryRows, prior: Any, n_jobs: int | None) -> Fitted:
     """With rows added."""
-    total = fitted.model.statistics.copy()
+    model = fitted.model
     with Workers(n_jobs) as workers:
-        total.add_rows(rows, fitted.model.basis.vectors, workers)
+        if isinstance(model, RegionalModel):
+            added = _sums_of(model, rows, workers)
+            return standing_on(fitted, _changed(model.statistics, added, operator.add), prior)
+        total = model.statistics.copy()
+        model.basis.add_rows(total, rows, workers)
     return standing_on(fitted, total, prior)
 
 
 def without_rows(fitted: Fitted, rows: InMemoryRows, prior: Any, n_jobs: int | None) -> Fitted:
     """With rows taken away; `ValueError` if they cannot have been among those added."""
     model = fitted.model
+    left: AnyStatistics
+    variance, classes = model.kernel.variance, fitted.classes
     with Workers(n_jobs) as workers:
-        taken = rows.class_statistics(model.basis, workers)
-    left = _difference(model.statistics, taken, model.kernel.variance, fitted.classes)
+        if isinstance(model, RegionalModel):
+            taken = _sums_of(model, rows, workers)
+            difference = partial(_difference, variance=variance, classes=classes)
+            left = _changed(model.statistics, taken, difference)
+        else:
+            sums = rows.class_statistics(model.basis, workers)
+            left = _difference(model.statistics, sums, variance, classes)
     return replace(standing_on(fitted, left, prior), first_rows=None)
 
 
@@ -77,8 +96,9 @@ def merged(fitted: Fitted, other: Fitted, prior: Any, class_weight: Any) -> Fitt
     classes = np.union1d(fitted.classes, other.classes)
     both = with_classes(fitted, classes, prior, class_weight)
     places = np.searchsorted(classes, other.classes).tolist()
-    added = other.model.statistics.among(len(classes), places)
-    return replace(standing_on(both, both.model.statistics + added, prior), first_rows=None)
+    mine: Any = both.model.statistics
+    total = mine + other.model.statistics.among(len(classes), places)
+    return replace(standing_on(both, total, prior), first_rows=None)
 
 
 def with_classes(fitted: Fitted, classes: AnyArray, prior: Any, class_weight: Any) -> Fitted:
@@ -123,11 +143,42 @@ def _differences(one: Fitted, other: Fitted) -> list[str]:
         differing.append("columns")
     if (one.classes.dtype.kind in "biuf") != (other.classes.dtype.kind in "biuf"):
         differing.append("the type of the labels")
-    if not np.array_equal(mine.points, theirs.points):
+    if not _same_regions(mine, theirs):
+        differing.append("regions")
+    elif not np.array_equal(mine.points, theirs.points):
         differing.append("inducing points")
     if mine.jitter != theirs.jitter or not mine.kernel.same(theirs.kernel):
         differing.append("kernel")
     return differing
+
+
+def _same_regions(mine: AnyModel, theirs: AnyModel) -> bool:
+    """Whether two models cut rows alike, or both not at all."""
+    if isinstance(mine, RegionalModel) and isinstance(theirs, RegionalModel):
+        return mine.regions.same(theirs.regions)
+    return type(mine) is type(theirs)
+
+
+def _sums_of(model: RegionalModel, rows: InMemoryRows, workers: Workers) -> RegionalStatistics:
+    """The statistics of rows in the regions of a model."""
+    basis = model.basis
+    total = basis.no_statistics(len(model.counts))
+    basis.add_rows(total, rows, workers)
+    return total
+
+
+def _changed(
+    before: RegionalStatistics,
+    change: RegionalStatistics,
+    by: Callable[[ClassStatistics, ClassStatistics], ClassStatistics],
+) -> RegionalStatistics:
+    """Statistics changed region by region; those of regions without a change are the same."""
+    parts = tuple(
+        by(part, other) if other.counts.any() else part
+        for part, other in zip(before.parts, change.parts, strict=True)
+    )
+    sign = 1.0 if by is operator.add else -1.0
+    return RegionalStatistics(before.counts + sign * change.counts, parts)
 
 
 def _difference(

@@ -190,6 +190,10 @@ class Kernel(ABC):
         """What each parameter is called, given the names of the features."""
 
     @abstractmethod
+    def feature_weights(self) -> Array:
+        """How far apart a unit of each scaled feature puts rows (D,); 0 for categories."""
+
+    @abstractmethod
     def to_metric(self, rows: Array) -> Array:
         """Rows (n, D) where Euclidean distance is what the kernel sees."""
 

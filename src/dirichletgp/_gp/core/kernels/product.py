@@ -307,7 +307,8 @@ class Product(Kernel):
 
     def stretched(self, factor: float, variance: float) -> Self:
         """Longer lengthscales of numbers, smaller shares of categories."""
-        shares = np.where(self._numbers, self.shares, self.shares / factor**2)
+        stretched = np.minimum(self.shares / factor**2, expit(_CLIPPED))
+        shares = np.where(self._numbers, self.shares, stretched)
         return replace(
             self, lengthscale=factor * self.lengthscale, shares=shares, variance=variance
         )
@@ -328,6 +329,10 @@ class Product(Kernel):
             named = [f"share of {features[j]}" for j in shares]
             named += [f"lengthscale of {features[j]}" for j in lengths]
         return named + [f"likeness of a missing {features[j]}" for j in likeness]
+
+    def feature_weights(self) -> Array:
+        """One over the lengthscales of numbers, weighed by shares."""
+        return np.where(self._numbers, np.sqrt(self.shares) / self.lengthscale, 0.0)
 
     def to_metric(self, rows: Array) -> Array:
         """Numbers in units of their lengthscales, categories as corners, weighed by shares."""

@@ -213,6 +213,10 @@ class Stationary(Kernel):
         """A lengthscale per feature, or one."""
         return [f"lengthscale of {name}" for name in features] if self.ard else ["lengthscale"]
 
+    def feature_weights(self) -> Array:
+        """One over the lengthscales."""
+        return 1.0 / self.lengthscale
+
     def to_metric(self, rows: Array) -> Array:
         """Rows in units of the lengthscales."""
         return rows / self.lengthscale

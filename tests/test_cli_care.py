@@ -299,3 +299,60 @@ def test_an_interruption_at_any_time_is_one_line(run, monkeypatch):
     module = sys.modules["dirichletgp.cli.main"]
     monkeypatch.setattr(module.importlib, "import_module", interrupted)
     assert run("--help") == (130, "", "error: interrupted\n")
+
+
+def warnings_of(outcome):
+    code, out, err = outcome
+    assert code == 0, err
+    return json.loads(out)["warnings"]
+
+
+def test_a_column_that_gives_the_label_away_is_named(fit, kept):
+    def price(dose, sick):
+        return ["" if s else "12.5" for s in sick]
+
+    def day(dose, sick):
+        return [f"{10 * s + 0.01 * i:.2f}" for i, s in enumerate(sick)]
+
+    (kept / "telling.csv").write_text(table_text(200, price=price, day=day))
+    found = warnings_of(fit("telling.csv", "-o", "a.dgp", "--json"))
+    assert [text.split("'")[1] for text in found] == ["price", "day"]
+    assert all("is it known before the label is?" in text for text in found)
+    assert warnings_of(fit("p.csv", "-o", "a.dgp", "--json")) == []
+
+
+def test_test_rows_that_were_training_rows_are_counted(fit, kept):
+    rows = (kept / "p.csv").read_text().splitlines()
+    (kept / "half.csv").write_text("\n".join([*rows[:31], *table_text(30, 5).splitlines()[1:]]))
+    found = warnings_of(fit("p.csv", "--test", "half.csv", "-o", "a.dgp", "--json"))
+    assert "30 of 60 test rows are training rows too" in found[0]
+    assert warnings_of(fit("p.csv", "--test", "new.csv", "-o", "a.dgp", "--json")) == []
+
+
+def test_rows_that_are_equal_by_chance_are_no_copies(fit, kept):
+    coarse = ["1" if i % 3 else "2" for i in range(80)]
+    rows = [f"{a},{'yes' if i % 2 else 'no'}" for i, a in enumerate(coarse)]
+    (kept / "coarse.csv").write_text("\n".join(["dose,sick", *rows]))
+    assert warnings_of(fit("coarse.csv", "--test", "coarse.csv", "-o", "a.dgp", "--json")) == []
+
+
+def test_a_class_with_few_rows_is_named_also_on_the_page(fit, kept):
+    rows = (kept / "p.csv").read_text().replace("no\n", "never\n", 8).replace("never", "rare", 7)
+    (kept / "rare.csv").write_text(rows)
+    arguments = ("-o", "a.dgp", "--report", "r.html")
+    found = warnings_of(fit("rare.csv", *arguments, "--json"))
+    assert "fewer than 10 rows to learn from: 'never' (1), 'rare'" in found[0]
+    assert "rows to learn from: &#39;never&#39; (1)" in (kept / "r.html").read_text()
+
+
+def test_scores_stand_beside_those_of_guessing(fit, kept):
+    _, out, _ = fit("p.csv", "--test", "new.csv", "-o", "a.dgp", "--json")
+    metrics = json.loads(out)["test"]["metrics"]
+    truth = [row.split(",")[2] for row in (kept / "new.csv").read_text().splitlines()[1:]]
+    often = max(truth.count("yes"), truth.count("no")) / len(truth)
+    assert metrics["accuracy"]["baseline"] == pytest.approx(often)
+    assert metrics["auc"]["baseline"] == 0.5
+    assert metrics["ece"]["baseline"] is None
+    _, out, _ = fit("p.csv", "-o", "a.dgp")
+    assert "guessing" in out
+    assert "\u00a0pp" in out

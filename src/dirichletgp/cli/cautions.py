@@ -6,8 +6,9 @@ from .._gp.core.arrays import AnyArray, Array, Integers
 from .._gp.rows.in_memory import fingerprints
 
 _MOST_NAMED = 5
-# Rows that are looked at to find columns that give the label away, and bins that numbers fall into.
-_ROWS, _BINS = 4_096, 64
+# Rows that are looked at to find columns that give the label away, and how many different numbers
+# are taken as so many categories.
+_ROWS, _FEW_VALUES = 4_096, 64
 _FEWEST_ROWS = 30
 # A column that leaves this share of the mistakes of guessing is too good to be true.
 _LEFT = 0.05
@@ -65,8 +66,8 @@ def telling_columns(
     guessing = 1.0 - np.bincount(codes).max() / len(codes)
     found: dict[str, float] = {}
     for j, name in enumerate(names):
-        cells = _cells(np.asarray(X[:, j], dtype=np.float64), bool(is_category[j]))
-        right = _right_without_itself(cells, codes)
+        values = np.asarray(X[:, j], dtype=np.float64)
+        right = _told(values, codes, bool(is_category[j]))
         if 1.0 - right <= _LEFT * guessing:
             found[name] = max(right, found.get(name, 0.0))
     return [
@@ -76,13 +77,15 @@ def telling_columns(
     ]
 
 
-def _cells(values: Array, is_category: bool) -> Integers:
-    """The cell (n,) of each value of a column; missing values have one of their own."""
+def _told(values: Array, codes: Integers, is_category: bool) -> float:
+    """The share of rows whose label other rows of about the same value have."""
     distinct, cells = np.unique(values, return_inverse=True)
-    if is_category or len(distinct) <= _BINS:
-        return np.asarray(cells)
-    edges = np.nanquantile(values, np.linspace(0.0, 1.0, _BINS + 1)[1:-1])
-    return np.where(np.isnan(values), _BINS, np.searchsorted(np.unique(edges), values, "right"))
+    if is_category or len(distinct) <= _FEW_VALUES:
+        return _right_without_itself(cells, codes)
+    # In the order of a number that tells all, labels change once from class to class. Missing
+    # values come last.
+    in_order = codes[np.argsort(values, kind="stable")]
+    return float(np.mean(in_order[1:] == in_order[:-1]))
 
 
 def _right_without_itself(cells: Integers, codes: Integers) -> float:

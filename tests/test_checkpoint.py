@@ -9,11 +9,11 @@ import time
 
 import numpy as np
 import pytest
+from interruptions import interrupt_the_pass
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import FunctionTransformer
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.rows import chunks
 from dirichletgp.persistence import checkpoint as checkpoints
 from dirichletgp.persistence.archive import ModelFileError, read_archive, write_archive
@@ -102,18 +102,9 @@ def test_an_interrupted_fit_goes_on(
 ):
     X, y = data
     path = tmp_path / "fit.ckpt"
-    passed = []
-
-    class Interrupted(ClassStatistics):
-        def add_rows(self, *arguments):
-            if len(passed) == stop_at:
-                raise KeyboardInterrupt
-            passed.append(1)
-            return super().add_rows(*arguments)
-
     classifier = quick(random_state=random_state)
     with monkeypatch.context() as patch:
-        patch.setattr(chunks, "ClassStatistics", Interrupted)
+        interrupt_the_pass(patch, stop_at)
         with pytest.raises(KeyboardInterrupt):
             classifier.fit(X, y, checkpoint=path)
     assert not hasattr(classifier, "classes_")

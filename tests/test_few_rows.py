@@ -81,6 +81,14 @@ def test_folds_depend_on_the_rows_and_not_on_their_order():
     assert len(np.unique(fingerprints(X, codes))) == 60
 
 
+def test_identical_rows_are_in_one_fold_whatever_their_class():
+    rng = np.random.default_rng(0)
+    X, codes = rng.standard_normal((30, 3)).repeat(2, axis=0), np.tile([0, 1], 30)
+    fold = fold_of_each_row(InMemoryRows(X, codes, None, 2))
+    np.testing.assert_array_equal(fold[::2], fold[1::2])
+    assert np.bincount(fold).tolist() == [12] * 5
+
+
 def test_left_out_predictions_survive_a_file(tmp_path):
     X, y, *_ = linear_problem(80, 3, 0)
     classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)

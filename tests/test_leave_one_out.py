@@ -11,6 +11,7 @@ from dirichletgp import DirichletGPClassifier, LabelTransform
 from dirichletgp._gp.core.probabilities.softmax import class_probabilities, log_probability_of
 from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
+from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.training.fitted import Model
 from dirichletgp._gp.training.label_search import LabelSearch, ScoringRows
 
@@ -74,7 +75,7 @@ def test_loo_proba_equals_a_model_that_never_saw_the_row(n_classes, workers):
         row.counts[y[i]] = weights[i]
         row.sums[y[i]] = weights[i] * vector[0]
         row.grams[y[i]] = weights[i] * np.outer(vector, vector)
-        without = model.with_rows(model.statistics - row, model.prior)
+        without = model.standing_on(model.statistics - row, lambda _: model.prior)
         expected = class_probabilities(*without.posterior.latent(vector))
         np.testing.assert_allclose(left_out[i], expected[0], atol=1e-6)
 
@@ -105,7 +106,8 @@ def test_left_out_likelihood_is_worse_than_training_likelihood_and_close_to_that
 def search_of(p, workers, leave_out=True):
     whole = statistics_of(p, np.arange(len(p.X)), workers)
     vectors = basis_of(p).vectors(p.X)
-    rows = ScoringRows(vectors, p.codes, p.weights, 1e9, leave_out)
+    votes = InMemoryRows(p.X, p.codes, p.weights, len(p.prior)).votes()
+    rows = ScoringRows(vectors, p.codes, p.weights, votes, 1e9, leave_out)
     return LabelSearch(whole, p.kernel.variance, p.prior, rows, workers), whole, vectors
 
 
@@ -118,6 +120,21 @@ def test_a_transforms_score_is_its_left_out_log_likelihood(n_classes, workers):
     latent = posterior.latent_without_row(vectors, p.codes, p.weights)
     expected = -np.average(log_probability_of(p.codes, *latent), weights=p.weights)
     assert search.score(transform) == pytest.approx(expected, abs=2e-4)
+
+
+def test_labels_that_contradict_each_other_at_one_place_are_left_out_together(workers):
+    p = referee.problem(3, weighted=True)
+    p.X[1::2] = p.X[::2]
+    search, _, vectors = search_of(p, workers)
+    transform = LabelTransform.from_constants(4.0, 0.5, 2.0)
+    log_p = search.log_probabilities(transform)
+    for i in (0, 7):
+        pair = {i, i ^ 1}
+        assert p.codes[i] != p.codes[i ^ 1]
+        others = statistics_of(p, np.array(sorted(set(range(60)) - pair)), workers)
+        latent = model_of(p, others, transform).posterior.latent(vectors[i : i + 1])
+        expected = log_probability_of(p.codes[i : i + 1], *latent)[0]
+        assert log_p[i] == pytest.approx(expected, abs=2e-4)
 
 
 def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(workers):

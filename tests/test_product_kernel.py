@@ -10,6 +10,7 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interruptions import interrupt_the_pass
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import RobustScaler
 
@@ -22,8 +23,6 @@ from dirichletgp import (
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.kernels.product import MISSING, levels_of
 from dirichletgp._gp.core.kernels.product_tables import ProductAt
-from dirichletgp._gp.core.statistics import ClassStatistics
-from dirichletgp._gp.rows import chunks
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.training.kernel_search import BoundObjective
 
@@ -539,13 +538,9 @@ def test_an_interrupted_fit_goes_on_with_the_same_kernel(data, tmp_path, monkeyp
     frame, y = data
     path = tmp_path / "fit.ckpt"
 
-    class Interrupted(ClassStatistics):
-        def add_rows(self, *arguments):
-            raise KeyboardInterrupt
-
     classifier = quick()
     with monkeypatch.context() as patch:
-        patch.setattr(chunks, "ClassStatistics", Interrupted)
+        interrupt_the_pass(patch, 0)
         with pytest.raises(KeyboardInterrupt):
             classifier.fit(frame, y, checkpoint=path)
     assert path.exists()

@@ -128,3 +128,12 @@ def test_identical_rows_of_a_class_merge_into_their_weight():
     np.testing.assert_array_equal(rows.X.ravel(), [1.0, 2.0, 1.0])
     np.testing.assert_array_equal(rows.codes, [0, 0, 1])
     np.testing.assert_array_equal(rows.weights, [3.0, 4.0, 8.0])
+
+
+def test_votes_are_the_weights_of_all_rows_at_one_place():
+    X = np.array([[1.0], [0.0], [2.0], [-0.0], [1.0]])
+    rows = InMemoryRows(X, np.array([0, 1, 0, 2, 1]), np.array([1.0, 2.0, 4.0, 8.0, 16.0]), 3)
+    expected = [[1, 16, 0], [0, 2, 8], [4, 0, 0], [0, 2, 8], [1, 16, 0]]
+    np.testing.assert_array_equal(rows.votes(), expected)
+    np.testing.assert_array_equal(rows.votes(np.array([3, 0])), [expected[3], expected[0]])
+    np.testing.assert_array_equal(rows.places, [0, 1, 2, 1, 0])

@@ -346,7 +346,7 @@ class DirichletGPClassifier(DecidingClassifier):
             if start is not None and not start.fits(n_scaled, encoder.categories):
                 start = None
             trained = Trainer(rows, settings, resources).run(record, start, settled)
-            origin = encoder.origin(material.columns)
+            origin = encoder.origin(material.columns, n_scaled)
         progress.done()
         return Fitted(
             encoder,

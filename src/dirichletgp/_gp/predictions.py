@@ -30,7 +30,7 @@ from .core.probabilities.uncertainty import (
     uncertainty,
 )
 from .core.regressions import LabelTransform
-from .rows.arrays import checked_labels
+from .rows.arrays import are_votes, checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
 from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
@@ -409,7 +409,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, n_features)
             Rows that the model was fitted to, all or some.
         y : array-like of shape (n,) or (n, n_classes)
-            Their labels, or their votes, which are then all left out, by the closed form.
+            Their labels, or their votes, which are then all left out.
         sample_weight : array-like of shape (n,) or None
             Their weights in the fit.
 
@@ -418,7 +418,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_classes)
         """
         fitted = self._learning("loo_proba")
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        if are_votes(y):
             return self._loo_of_votes(X, y, sample_weight)
         rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
@@ -479,11 +479,15 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
                 ),
             )
         posterior = model.prepared(self.n_jobs)
-        basis = model.basis
+        basis, left_out = model.basis, model.left_out
 
         def of_block(block: Array, place: slice) -> Array:
-            vectors = basis.vectors(block[: place.stop - place.start])
-            return class_probabilities(*posterior.latent_without_votes(vectors, votes[place]))
+            block = block[: place.stop - place.start]
+            latents = posterior.latent_without_votes(basis.vectors(block), votes[place])
+            if left_out is not None:
+                # It is the same for each class that a row has votes for.
+                latents = left_out.replaced(block, codes[votes[place].argmax(axis=1)], *latents)
+            return class_probabilities(*latents)
 
         return self._of_blocks(of_block, rows, of_training_rows=True)
 
@@ -499,6 +503,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Where values are missing for the first time they become typical ones, unless it is `raw`.
         """
         state = self._result
+        if state is None:
+            check_is_fitted(self)
         assert state is not None
         columns = state.features.columns
         rows: AnyArray
@@ -530,8 +536,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """A function of latent means and variances, for each row of X."""
         if is_tensor(X):
             return self._of_tensor(X, function)
-        rows = self._matrix(X)
         model = self._fitted.model
+        rows = self._matrix(X)
         if isinstance(model, RegionalModel):
             scale = scaling_function(self._fitted.encoder.scaler)
             return model.of_latent(function, rows, scale, self.n_jobs)

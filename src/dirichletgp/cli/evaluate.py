@@ -7,11 +7,11 @@ import typer
 
 from .._gp.rows.tables.reading import read_table
 from .console import print_json, with_one_line_errors
-from .labelled_table import labelled
 from .new_values import NewValues
 from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
 from .scores import measured, print_scores
 from .table_model import TableModel
+from .voted_table import labelled_or_voted
 
 
 @with_one_line_errors
@@ -29,7 +29,8 @@ def evaluate(
     Every number comes with an interval.
     """
     fitted = TableModel.load(model)
-    rows = labelled(read_table(table, format, encoding), fitted.target, table, drop_unlabelled)
+    read = read_table(table, format, encoding)
+    rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
     codes = np.searchsorted(fitted.classifier.classes_, y)
     classes = fitted.classifier.classes_

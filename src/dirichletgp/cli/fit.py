@@ -19,7 +19,6 @@ from .._gp.training.settings import choice
 from .column_options import wishes_of
 from .console import in_markup, print_json, say, with_one_line_errors
 from .destinations import MODEL, PAGE, Output, can_be_replaced, check_outputs
-from .labelled_table import labelled
 from .options import DropUnlabelled, Encoding, Force, Format, Json, KernelName, kernel_choices
 from .prepared_rows import Experiment
 from .progress_bar import progress_bar
@@ -27,6 +26,7 @@ from .scores import measured, print_scores
 from .table_model import TableModel, check_labels
 from .table_report import ShownRows, check_possible, write_table_report
 from .training_rows import SplitTable, check_classes, hold_out
+from .voted_table import labelled_or_voted, one_or_several
 
 _MOST_COLUMNS = 60
 
@@ -37,7 +37,14 @@ def fit(
         str,
         typer.Argument(help="Table of labelled rows: CSV, Parquet or Arrow; - is CSV on stdin."),
     ],
-    target: Annotated[str, typer.Option("--target", "-t", help="The column to predict.")],
+    target: Annotated[
+        list[str],
+        typer.Option(
+            "--target",
+            "-t",
+            help="The column to predict; or, repeated, a column of votes for each class.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")] = Path(
         "model.dgp"
     ),
@@ -104,19 +111,25 @@ def fit(
         check_possible()
     check_outputs(outputs, (train, test), force)
 
-    rows = labelled(read_table(train, format, encoding), target, train, drop_unlabelled)
-    check_classes(rows, target, train)
+    wanted = one_or_several(target)
+    table = read_table(train, format, encoding)
+    rows = labelled_or_voted(table, wanted, train, drop_unlabelled, seed)
+    check_classes(rows, wanted, train)
     if test is None:
         split = hold_out(rows, test_share, seed)
         tested_on = "held out"
     else:
         test_table = read_table(test, None, encoding)
-        split = SplitTable(rows, labelled(test_table, target, test, drop_unlabelled))
+        test_rows = labelled_or_voted(test_table, wanted, test, drop_unlabelled, seed)
+        split = SplitTable(rows, test_rows)
         tested_on = f"of {test}"
-        check_labels(split.test, rows.texts.distinct, f"{test}: the target {target!r}")
-    names = [name for name in rows.table.column_names if name != target]
-    if target in (drop or ()):
-        raise TableError(f"--drop {target}: that is the target, which is to be predicted")
+        check_labels(split.test, rows.labels.tolist(), f"{test}: the target {', '.join(target)!r}")
+    if rows.votes is not None:
+        tested_on += ", each with one of its votes"
+    names = [name for name in rows.table.column_names if name not in target]
+    dropped = [name for name in target if name in (drop or ())]
+    if dropped:
+        raise TableError(f"--drop {dropped[0]}: that is the target, which is to be predicted")
     if not names:
         raise TableError("no column can be used: there is none besides the target")
     wishes = wishes_of(
@@ -155,7 +168,7 @@ def fit(
         "test": scores.as_json(),
         "warnings": rows_of.cautions,
     }
-    tested = TableModel(classifier, target, facts)
+    tested = TableModel(classifier, wanted, facts)
     if rows_of.again is None or can_be_replaced(output):
         tested.save(output)
     if not as_json:
@@ -166,9 +179,9 @@ def fit(
         with progress_bar(classifier.max_iter, visible=not as_json):
             final.fit(rows_of.again.source())
         facts = facts | {"training_rows": n_rows, "refitted": True}
-        TableModel(final, target, facts).save(output)
+        TableModel(final, wanted, facts).save(output)
     if report is not None:
-        shown = ShownRows(split.test, target, Path(test or train).name)
+        shown = ShownRows(split.test, wanted, Path(test or train).name)
         tested = replace(tested, facts=facts)
         X, y = rows_of.X_test, rows_of.y_test
         write_table_report(report, tested, X, y, shown, of_the_fit=True)

@@ -6,6 +6,7 @@ from typing import Any
 from ..report.numbers import metric_text
 from ..report.provenance import how_it_was_made
 from .console import in_markup, print_json, with_one_line_errors
+from .labelled_table import Target
 from .options import Json, ModelPath
 from .table_model import TableModel
 
@@ -51,6 +52,12 @@ def _print(content: dict[str, Any]) -> None:
     Console().print(table)
 
 
+def _predicted(target: Target | None) -> str:
+    if target is None:
+        return "labels"
+    return target if isinstance(target, str) else "votes for"
+
+
 def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
     """Pairs of a heading and a text."""
     classes = content["classes"]
@@ -58,7 +65,7 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
     if len(classes) > _MOST_CLASSES:
         named += f", ... ({len(classes)} in all)"
     lines = [
-        ("Predicts", f"{content['target'] or 'labels'}: {named}"),
+        ("Predicts", f"{_predicted(content['target'])}: {named}"),
         ("File", f"{content['bytes'] / 1e6:.1f} MB, {_ABLE[content['learns']]}"),
         *content["made"].items(),
     ]

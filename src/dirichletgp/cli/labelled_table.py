@@ -4,11 +4,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._gp.core.arrays import AnyArray, Integers
+from .._gp.core.arrays import AnyArray, Array, Integers
+from .._gp.rows.in_memory import Chunk
+from .._gp.rows.soft_labels import Votes, voted_rows
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.values import texts_of
 from .._gp.rows.texts import Texts, as_number
 from .console import say
+
+Target = str | tuple[str, ...]
+"""The column of labels, or the columns of votes, each called after its class."""
 
 
 class LabelledTable(NamedTuple):
@@ -21,16 +26,31 @@ class LabelledTable(NamedTuple):
         The labels.
     numbers : ndarray of shape (n,)
         Which rows of the file they are, counted from one.
+    votes : ndarray of shape (n, C) or None
+        Votes for the different labels, of which the label is one; None: there are labels only.
     """
 
     table: Any
     texts: Texts
     numbers: Integers
+    votes: Array | None = None
 
     @property
     def labels(self) -> AnyArray:
         """The label of every row, as a text."""
         return self.texts.per_row()
+
+    def training_rows(self, X: AnyArray) -> Chunk:
+        """The rows with the matrix X (n, D), and with their labels or all of their votes."""
+        if self.votes is None:
+            return Chunk(X, self.labels, None)
+        return voted_rows(X, Votes(np.array(self.texts.distinct), self.votes), None)
+
+    def part(self, positions: Integers) -> "LabelledTable":
+        """Some of the rows."""
+        texts = Texts(self.texts.distinct, self.texts.codes[positions])
+        votes = None if self.votes is None else self.votes[positions]
+        return LabelledTable(self.table.take(positions), texts, self.numbers[positions], votes)
 
 
 def labelled(table: Any, target: str, name: str, drop_unlabelled: bool) -> LabelledTable:
@@ -46,14 +66,7 @@ def labelled(table: Any, target: str, name: str, drop_unlabelled: bool) -> Label
     drop_unlabelled : bool
         Whether rows without a label are left out.
     """
-    if target not in table.column_names:
-        columns = listed(table.column_names)
-        hint = ""
-        if any(not np.isnan(as_number(column)) for column in table.column_names):
-            hint = "; if these are values, the file has no line of names: put one before the first"
-        raise TableError(
-            f"{name} has no column {target!r}, the target; its columns: {columns}{hint}"
-        )
+    check_column(table, target, name)
     texts = texts_of(table.column(target))
     kept = np.flatnonzero(texts.codes >= 0)
     n_missing = table.num_rows - len(kept)
@@ -68,6 +81,18 @@ def labelled(table: Any, target: str, name: str, drop_unlabelled: bool) -> Label
         )
     say(f"note: {n_missing:,} rows of {name} have no label and are left out")
     return LabelledTable(table.take(kept), Texts(texts.distinct, texts.codes[kept]), kept + 1)
+
+
+def check_column(table: Any, target: str, name: str) -> None:
+    """`TableError` if a table has no such column."""
+    if target not in table.column_names:
+        columns = listed(table.column_names)
+        hint = ""
+        if any(not np.isnan(as_number(column)) for column in table.column_names):
+            hint = "; if these are values, the file has no line of names: put one before the first"
+        raise TableError(
+            f"{name} has no column {target!r}, the target; its columns: {columns}{hint}"
+        )
 
 
 def listed(names: list[str]) -> str:

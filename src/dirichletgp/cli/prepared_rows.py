@@ -10,7 +10,6 @@ from .._gp.core.arrays import AnyArray, Array
 from .._gp.rows.arrays import ArrayRows
 from .._gp.rows.columns import Columns, Matrix
 from .._gp.rows.frames import Frame
-from .._gp.rows.in_memory import Chunk
 from .._gp.rows.learning import Wishes, learned_columns
 from ..report.cautions import few_rows_of_a_class
 from .cautions import copied_rows, telling_columns
@@ -24,19 +23,24 @@ class PreparedRows(NamedTuple):
     """Training rows as a matrix (n, D), their labels, and what the columns are."""
 
     X: Array
-    labels: AnyArray
+    rows: LabelledTable
     columns: Columns
+
+    @property
+    def labels(self) -> AnyArray:
+        """The label of every row."""
+        return self.rows.labels
 
     @classmethod
     def learned(cls, rows: LabelledTable, names: list[str], wishes: Wishes) -> "PreparedRows":
         """Learn from rows what these columns are."""
         features = rows.table.select(names)
         columns = learned_columns(Frame(features), wishes)
-        return cls(columns.matrix(features, NewValues(accept=True)), rows.labels, columns)
+        return cls(columns.matrix(features, NewValues(accept=True)), rows, columns)
 
     def source(self) -> ArrayRows:
         """The rows as `fit` of a classifier takes them."""
-        return ArrayRows(Chunk(self.X, self.labels, None), self.columns)
+        return ArrayRows(self.rows.training_rows(self.X), self.columns)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import typer
 from .._gp.rows.tables.reading import read_table
 from .console import print_json, say, with_one_line_errors
 from .destinations import PAGE, Output, check_outputs
-from .labelled_table import labelled
 from .new_values import NewValues
 from .options import AcceptNew, DropUnlabelled, Encoding, Force, Format, Json, ModelPath
 from .table_model import TableModel
 from .table_report import ShownRows, check_possible, write_table_report
+from .voted_table import labelled_or_voted
 
 
 @with_one_line_errors
@@ -38,7 +38,8 @@ def report(
     check_possible()
     check_outputs([Output("--output", output, PAGE)], (model, table), force)
     fitted = TableModel.load(model)
-    rows = labelled(read_table(table, format, encoding), fitted.target, table, drop_unlabelled)
+    read = read_table(table, format, encoding)
+    rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
     shown = ShownRows(rows, fitted.target, Path(table).name)
     write_table_report(output, fitted, X, y, shown)

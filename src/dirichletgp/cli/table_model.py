@@ -17,7 +17,7 @@ from .._gp.rows.kinds import Notify
 from .._gp.rows.tables.earlier_recipe import Recipe
 from .._gp.rows.tables.errors import TableError
 from ..persistence import ModelFileError
-from .labelled_table import LabelledTable
+from .labelled_table import LabelledTable, Target
 from .table_facts import checked_facts
 
 _MEMBER = "table.json"
@@ -31,8 +31,8 @@ class TableModel:
     ----------
     classifier : DirichletGPClassifier
         Its classes are texts.
-    known_target : str or None
-        The column that is predicted; None for a model saved from Python.
+    known_target : str, tuple of str or None
+        The column that is predicted, or those of votes; None for a model saved from Python.
     facts : dict
         Where the model comes from, and how it did on the rows held out.
     recipe : Recipe or None
@@ -41,7 +41,7 @@ class TableModel:
     """
 
     classifier: DirichletGPClassifier
-    known_target: str | None
+    known_target: Target | None
     facts: dict[str, Any] = field(default_factory=dict)
     recipe: Recipe | None = None
 
@@ -59,7 +59,7 @@ class TableModel:
         try:
             described = json.loads(extras[_MEMBER])
             recipe = Recipe.from_json(described["recipe"]) if "recipe" in described else None
-            target = text(described["target"], "target") if recipe is None else recipe.target
+            target = _target(described["target"]) if recipe is None else recipe.target
             facts = checked_facts(described["facts"])
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ModelFileError(
@@ -83,14 +83,20 @@ class TableModel:
         return columns
 
     @property
-    def target(self) -> str:
-        """The column that is predicted; an error if that is not known."""
+    def target(self) -> Target:
+        """The column that is predicted, or those of votes; an error if that is not known."""
         if self.known_target is None:
             raise ModelFileError(
                 "the model was saved from Python and does not know which column holds the labels; "
                 "use it from Python"
             )
         return self.known_target
+
+    @property
+    def target_in_words(self) -> str:
+        """What the model predicts."""
+        target = self.target
+        return target if isinstance(target, str) else f"a vote for {', '.join(sorted(target))}"
 
     def described(self) -> list[tuple[str, str]]:
         """The name of each column, and what is done with it, in words."""
@@ -121,8 +127,15 @@ class TableModel:
         """Rows as the classifier takes them, and their labels, which are among the classes."""
         self.available(rows.table.column_names, name, notify)
         known = [str(label) for label in self.classifier.classes_.tolist()]
-        check_labels(rows, known, f"{name}: the target {self.target!r}")
+        check_labels(rows, known, f"{name}: the target {self.target_in_words!r}")
         return self.rows(rows.table, notify), rows.labels
+
+
+def _target(value: Any) -> Target:
+    """The target in a model file: a text, or several."""
+    if not isinstance(value, list):
+        return text(value, "target")
+    return tuple(text(each, "target") for each in value)
 
 
 def used_columns(columns: Columns) -> list[str]:
@@ -147,6 +160,6 @@ def available_columns(
 
 def check_labels(rows: LabelledTable, known: Iterable[str], where: str) -> None:
     """`TableError` if rows have labels that are not among the classes of a model."""
-    unknown = sorted(set(rows.texts.distinct) - set(known))
+    unknown = sorted(set(rows.labels.tolist()) - set(known))
     if unknown:
         raise TableError(f"{where} holds {unknown[0]!r}, a class the model does not know")

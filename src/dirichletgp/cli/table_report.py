@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from .._gp.core.arrays import AnyArray, Array
-from .labelled_table import LabelledTable
+from .labelled_table import LabelledTable, Target
 from .table_model import TableModel
 
 _MOST_NAMED = 10
@@ -17,16 +17,17 @@ class ShownRows:
     Parameters
     ----------
     rows : LabelledTable
-    target : str
-        The column that is left out.
+    target : str or tuple of str
+        The columns that are left out.
     source : str
         Where the table comes from.
     """
 
-    def __init__(self, rows: LabelledTable, target: str, source: str):
+    def __init__(self, rows: LabelledTable, target: Target, source: str):
         self.source = source
         self.numbers = rows.numbers
-        self.columns = [name for name in rows.table.column_names if name != target]
+        targets = {target} if isinstance(target, str) else {*target}
+        self.columns = [name for name in rows.table.column_names if name not in targets]
         self._table = rows.table
 
     def __len__(self) -> int:
@@ -60,7 +61,7 @@ def write_table_report(
         model.classifier,
         X,
         y,
-        title=f"How well is {model.target} predicted?",
+        title=f"How well is {model.target_in_words} predicted?",
         feature_names=None if model.recipe is None else model.recipe.features,
         shown=shown,
         made=_how_it_was_made(model),
@@ -73,7 +74,7 @@ def _how_it_was_made(model: TableModel) -> dict[str, str]:
     unused = [(name, words) for name, words in described if words.startswith(_NOT_USED)]
     used = len(described) - len(unused)
     made = {
-        "Source": f"{model.facts.get('source', 'unknown')}, target {model.target}",
+        "Source": f"{model.facts.get('source', 'unknown')}, target {model.target_in_words}",
         "Columns": f"{used} of {len(described)} used",
     }
     if unused:

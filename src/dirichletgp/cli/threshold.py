@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
+from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
 from .console import print_json, say, with_one_line_errors
-from .labelled_table import labelled
 from .new_values import NewValues
 from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
 from .table_model import TableModel
+from .voted_table import labelled_or_voted
 
 
 @with_one_line_errors
@@ -37,7 +38,13 @@ def threshold(
     --new-rows, rows that it was not fitted to.
     """
     fitted = TableModel.load(model)
-    rows = labelled(read_table(table, format, encoding), fitted.target, table, drop_unlabelled)
+    if not isinstance(fitted.target, str) and not new_rows:
+        raise TableError(
+            "the model was fitted to votes, and rows it was fitted to have no one label; "
+            "pass other rows and --new-rows"
+        )
+    read = read_table(table, format, encoding)
+    rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
     wanted: dict[str, Any] = {"precision": precision, "recall": recall, "label": label}
     found = fitted.classifier.threshold(X, y, left_out=not new_rows, **wanted)

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._gp.core.arrays import Integers
 from .._gp.rows.tables.errors import TableError
-from .._gp.rows.texts import Texts, as_number
-from .labelled_table import LabelledTable
+from .._gp.rows.texts import as_number
+from .labelled_table import LabelledTable, Target
 
 _MOST_CLASSES = 1_000
 _MOST_NUMBERS = 50
@@ -21,8 +20,14 @@ class SplitTable(NamedTuple):
     test: LabelledTable
 
 
-def check_classes(rows: LabelledTable, target: str, name: str) -> None:
+def check_classes(rows: LabelledTable, target: Target, name: str) -> None:
     """`TableError` if labels are not classes that can be learned."""
+    if rows.votes is not None:
+        nobody = np.flatnonzero(rows.votes.sum(axis=0) == 0)
+        if len(nobody):
+            column = rows.texts.distinct[nobody[0]]
+            raise TableError(f"{name}: nobody votes for the target {column!r}; leave it out")
+        return
     texts = rows.texts
     n_classes = len(texts.distinct)
     if n_classes < 2:
@@ -51,9 +56,4 @@ def hold_out(rows: LabelledTable, share: float, seed: int) -> SplitTable:
             "no class has rows enough to hold some out; pass another --target, more rows, or --test"
         )
     kept = np.setdiff1d(np.arange(len(labels)), held)
-    return SplitTable(_part(rows, kept), _part(rows, held))
-
-
-def _part(rows: LabelledTable, positions: Integers) -> LabelledTable:
-    texts = Texts(rows.texts.distinct, rows.texts.codes[positions])
-    return LabelledTable(rows.table.take(positions), texts, rows.numbers[positions])
+    return SplitTable(rows.part(kept), rows.part(held))

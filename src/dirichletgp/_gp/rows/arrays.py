@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from .door import Given, SampleSize
 
 
+def are_votes(y: Any) -> bool:
+    """Whether y has a number for every class (n, C) in the place of a label."""
+    shape: Any = np.shape(y) if isinstance(y, list | tuple) else getattr(y, "shape", ())
+    return len(shape) == 2 and bool(shape[1] > 1)
+
+
 class ArrayRows:
     """Rows in memory, of which the columns are known.
 
@@ -37,7 +43,7 @@ class ArrayRows:
     @classmethod
     def of(cls, given: "Given") -> "ArrayRows":
         """The rows that `fit` was given."""
-        if np.ndim(given.y) == 2 and np.shape(given.y)[1] > 1:
+        if are_votes(given.y):
             return cls._of_votes(given)
         X, labels, columns = checked_rows(given)
         weights = None
@@ -65,6 +71,12 @@ class ArrayRows:
     def labelled(self, encoder: Encoder, summary: Summary, sample: InMemoryRows) -> InMemoryRows:
         """The sample, which is all rows."""
         return sample
+
+
+def are_votes(y: Any) -> bool:
+    """Whether the argument `y` has a column for each class."""
+    shape = np.asarray(y).shape
+    return len(shape) == 2 and shape[1] > 1
 
 
 def checked_rows(given: "Given") -> tuple[AnyArray, AnyArray, Columns]:

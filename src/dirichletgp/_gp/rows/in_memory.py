@@ -236,6 +236,30 @@ class InMemoryRows:
         X = np.ascontiguousarray(distinct[:, 1:])
         return InMemoryRows(X, codes, own, self.n_classes)
 
+    @cached_property
+    def places(self) -> Integers:
+        """A number for each row (n,) in memory, the same for identical ones whatever their class.
+
+        A place is called by the first row that is there.
+        """
+        keys = fingerprints(self.X, np.zeros(len(self), dtype=np.intp))
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        return np.asarray(first[inverse.ravel()], dtype=np.intp)
+
+    def votes(self, positions: Any = slice(None)) -> Array:
+        """Weights (n, C) by class of all rows that are identical to those at some positions.
+
+        They are left out together: where labels contradict each other, those that stay would speak
+        against the one that is left out.
+        """
+        wanted, row = np.unique(self.places[positions], return_inverse=True)
+        there = np.flatnonzero(np.isin(self.places, wanted))
+        votes = np.zeros((len(wanted), self.n_classes))
+        own = 1.0 if self.weights is None else self.weights[there]
+        np.add.at(votes, (np.searchsorted(wanted, self.places[there]), self.codes[there]), own)
+        found: Array = votes[row.ravel()]
+        return found
+
     @property
     def repetition(self) -> float:
         """How often each row is there, as far as weights tell; see `repetition_of`."""
@@ -470,13 +494,15 @@ class Encoder:
             )
         return np.searchsorted(self.classes, labels)
 
-    def origin(self, columns: "Columns") -> Integers | None:
+    def origin(self, columns: "Columns", n_scaled: int) -> Integers | None:
         """For each scaled column the column of X that it is a part of; None if they are mixed."""
         own = range(columns.n_in) if columns.is_plain else columns.origin.tolist()
         given = [str(j) for j in own]
         if hasattr(self.scaler, "feature_names"):
             given = self.scaler.feature_names(given)
         elif not isinstance(self.scaler, OneToOneFeatureMixin) and not is_identity(self.scaler):
+            return None
+        if len(given) != n_scaled:
             return None
         return np.array([int(name) for name in given], dtype=np.intp)
 

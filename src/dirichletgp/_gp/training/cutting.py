@@ -125,9 +125,8 @@ class Cutter:
             judges = self._best.judges
 
             def latent(rows: slice) -> tuple[Array, Array]:
-                own = None if judges.weights is None else judges.weights[rows]
                 vectors = model.basis.vectors(judges.X[rows])
-                return model.posterior.latent_without_row(vectors, judges.codes[rows], own)
+                return model.posterior.latent_without_votes(vectors, judges.votes(rows))
 
             without = self._log_probabilities(judges, latent)
             loss = _loss(without, judges)

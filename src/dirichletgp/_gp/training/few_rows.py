@@ -44,6 +44,8 @@ _NOTHING = 1e-8
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
 # number that these very rows have chosen, as in Akaike's criterion. A label transform is three.
 _OF_LABELS, _OF_FREQUENCY = 3.0, 1.0
+# Losses this close are those of one and the same prediction.
+_TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ class FewRows:
             "constant": _OF_FREQUENCY * (len(self.prior) - 1),
         }
         best = min(losses, key=lambda name: losses[name] + chosen[name] / n)
+        if abs(losses[best] - losses["constant"]) < _TIE:
+            best = "constant"
         if best == "constant":
             _warn_of_frequencies(losses["learned"], losses["constant"])
         return models[best]
@@ -153,7 +157,7 @@ class FewRows:
         )
         pool = self._pool
         vectors = basis.vectors(pool.X)
-        latents = posterior.latent_without_row(vectors, pool.codes, pool.weights)
+        latents = posterior.latent_without_votes(vectors, pool.votes())
         return replace(
             learned,
             basis=basis,
@@ -184,7 +188,10 @@ class FewRows:
 
 
 def fold_of_each_row(rows: InMemoryRows) -> Integers:
-    """A fold for each row, every class spread over all; it depends on rows, not on their order."""
+    """A fold for each row, every class spread over all; it depends on rows, not on their order.
+
+    Identical rows are in one fold, whatever their class: that of the first class they have.
+    """
     keys = fingerprints(rows.X, rows.codes)
     fold = np.empty(len(rows), dtype=np.intp)
     dealt = 0
@@ -193,6 +200,9 @@ def fold_of_each_row(rows: InMemoryRows) -> Integers:
         members = members[np.argsort(keys[members], kind="stable")]
         fold[members] = (dealt + np.arange(len(members))) % _FOLDS
         dealt += len(members)
+    order = np.lexsort([rows.codes, rows.places])
+    _, first, place = np.unique(rows.places[order], return_index=True, return_inverse=True)
+    fold[order] = fold[order[first[place.ravel()]]]
     return fold
 
 
@@ -224,9 +234,8 @@ def cross_fitted(
         statistics = rows.class_statistics(basis, workers)
         s2 = basis.kernel.variance
         posterior = Posterior.from_statistics(statistics, s2, transform, prior, workers)
-        own = None if rows.weights is None else rows.weights[inside]
         vectors = basis.vectors(rows.X[inside])
-        latents = posterior.latent_without_row(vectors, rows.codes[inside], own)
+        latents = posterior.latent_without_votes(vectors, rows.votes(inside))
         mean[inside], variance[inside] = latents
     return LeftOut.of(rows, mean, variance)
 

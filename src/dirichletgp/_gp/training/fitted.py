@@ -350,7 +350,9 @@ class Fitted:
     @property
     def origin(self) -> Integers | None:
         """For each scaled column the column of X that it is a part of; None if they are mixed."""
-        return self.encoder.origin(self.features.columns)
+        if self.background is None:
+            return None
+        return self.encoder.origin(self.features.columns, self.background.shape[1])
 
     def undivided(self, reason: str) -> Model:
         """The model without regions; `ValueError` with the reason why regions will not do."""

@@ -197,14 +197,14 @@ class _Trial:
 
     @property
     def _places(self) -> Integers:
-        """The place of each row among those of its class."""
+        """The place of each row among those of its class; identical rows have that of the first."""
         place = np.empty(len(self.rows), dtype=np.intp)
         for code in range(self.rows.n_classes):
             members = np.flatnonzero(self.rows.codes == code)
             # Classes of a row or two begin with different ones, or one fold would have them all.
             start = code if len(self.rows) < _ROWS_PER_CLASS * self.rows.n_classes else 0
             place[members] = start + np.arange(len(members))
-        return place
+        return place[self.rows.places]
 
     def _some(self) -> Integers:
         """Positions of rows that judge, where there are many."""
@@ -229,7 +229,8 @@ class _Trial:
         statistics = rows.class_statistics(basis, self.workers)
         own = np.ones(len(judges)) if rows.weights is None else rows.weights[judges]
         n_rows = float(rows.class_weights.sum())
-        scoring = ScoringRows(basis.vectors(rows.X[judges]), rows.codes[judges], own, n_rows)
+        vectors, codes = basis.vectors(rows.X[judges]), rows.codes[judges]
+        scoring = ScoringRows(vectors, codes, own, rows.votes(judges), n_rows)
         return LabelSearch(statistics, kernel.variance, self.prior, scoring, self.workers)
 
     def _learned(self, rows: InMemoryRows) -> tuple[Kernel, Array, float]:

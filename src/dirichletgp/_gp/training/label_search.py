@@ -71,6 +71,9 @@ class ScoringRows(NamedTuple):
         Whitened kernel vectors.
     codes, weights : ndarray of shape (n,)
         Classes, and weights in the statistics.
+    votes : ndarray of shape (n, C)
+        Weights in the statistics of all rows that are where a row is, by class: they are left out
+        together.
     n_rows : float
         Weight of the rows that these were drawn from.
     leave_out : bool, default=True
@@ -81,6 +84,7 @@ class ScoringRows(NamedTuple):
     vectors: Array
     codes: Integers
     weights: Array
+    votes: Array
     n_rows: float
     leave_out: bool = True
 
@@ -98,13 +102,15 @@ def rows_that_score(
     pool: InMemoryRows, basis: Basis, n_classes: int, resources: Resources, leave_out: bool = True
 ) -> ScoringRows:
     """A sample of a pool of training rows, in a basis."""
-    sample = pool.take(pool.stratified_sample(scoring_rows(n_classes), resources.rng))
+    chosen = pool.stratified_sample(scoring_rows(n_classes), resources.rng)
+    sample = pool.take(chosen)
     places = row_slices(len(sample), _BLOCK_ROWS)
     vectors = resources.workers.map(lambda rows: basis.vectors(sample.X[rows]), places)
     return ScoringRows(
         np.concatenate(list(vectors)),
         sample.codes,
         np.ones(len(sample)) if sample.weights is None else sample.weights,
+        pool.votes(chosen),
         float(pool.class_weights.sum()),
         leave_out,
     )
@@ -236,7 +242,9 @@ class LabelSearch:
         shared = shared_matrix(self._total, transform)
         sums = self.statistics.sums
         all_sums = sums.sum(axis=0)
-        precision = np.where(self._inside, u1, u0) * self.rows.weights[:, None]
+        votes = self.rows.votes
+        inside = u1 * votes
+        precision = inside + u0 * (votes.sum(axis=1, keepdims=True) - votes)
         quadratic = np.zeros(self._inside.shape)
         if self._inactive is not None:
             # q / (1 - w u q) = q_loo, solved for q
@@ -261,7 +269,7 @@ class LabelSearch:
             return Predicted(slope, intercept + centred, unexplained + quadratic)
         h = leverage(precision, quadratic, self.kernel_variance)
         return Predicted(
-            mean_without_row(slope, self._inside - share, h),
+            mean_without_row(slope, inside / np.where(precision > 0, precision, 1.0) - share, h),
             mean_without_row(intercept, -centred, h) + centred,
             unexplained + quadratic / (1.0 - h),
         )

@@ -72,7 +72,7 @@ def plain_losses(
     posterior = Posterior.from_statistics(
         statistics, kernel.variance, given_labels(), prior, workers
     )
-    latents = posterior.latent_without_row(basis.vectors(rows.X), rows.codes, rows.weights)
+    latents = posterior.latent_without_votes(basis.vectors(rows.X), rows.votes())
     log_p = log_probability_of(rows.codes, *latents, coarse=True)
     return {
         "a linear model": Loss.of(log_p, rows.weights),

@@ -336,6 +336,7 @@ def _search(
     """A search for the label transform of a proposal, scored on the rows that judge."""
     alone = Workers(1)
     weights = np.ones(len(judges)) if judges.weights is None else judges.weights
+    votes = judges.votes()
     n_rows = float(cutting.rows.class_weights.sum())
 
     def member(part: tuple[int, Integers, Array]) -> tuple[int, Member]:
@@ -345,13 +346,17 @@ def _search(
         statistics = rows.class_statistics(basis, alone)
         prior = class_prior("empirical", statistics.counts)
         scoring = ScoringRows(
-            basis.vectors(judges.X[positions]), judges.codes[positions], weights[positions], n_rows
+            basis.vectors(judges.X[positions]),
+            judges.codes[positions],
+            weights[positions],
+            votes[positions],
+            n_rows,
         )
         if len(basis.points) == 0:
             return region, Counted(statistics, scoring)
         return region, LabelSearch(statistics, kernel.variance, prior, scoring, alone)
 
     found = dict(resources.workers.map(member, places.by_region()))
-    scoring = ScoringRows(np.empty((len(judges), 0)), judges.codes, weights, n_rows)
+    scoring = ScoringRows(np.empty((len(judges), 0)), judges.codes, weights, votes, n_rows)
     prior = class_prior("empirical", cutting.rows.class_weights)
     return BlendedSearch(found, places, prior, scoring, resources.workers)

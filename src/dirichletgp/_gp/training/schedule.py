@@ -364,8 +364,8 @@ class Trainer:
 
         def of_rows(rows: slice) -> Array:
             codes = pool.codes[rows]
-            weights = None if pool.weights is None else pool.weights[rows]
-            latent = posterior.latent_without_row(basis.vectors(pool.X[rows]), codes, weights)
+            vectors = basis.vectors(pool.X[rows])
+            latent = posterior.latent_without_votes(vectors, pool.votes(rows))
             return 1.0 - np.exp(log_probability_of(codes, *latent, coarse=True))
 
         parts = workers.map(of_rows, row_slices(len(pool), _BLOCK_ROWS))
@@ -457,13 +457,13 @@ class Trainer:
         assert posterior is not None
         size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
         size = min(size, _MOST_JUDGES)
-        rows = pool.take(pool.stratified_sample(size, self.resources.rng))
+        chosen = pool.stratified_sample(size, self.resources.rng)
+        rows = pool.take(chosen)
 
         def of_rows(place: slice) -> tuple[Array, Array]:
             codes = rows.codes[place]
-            weights = None if rows.weights is None else rows.weights[place]
             vectors = model.basis.vectors(rows.X[place])
-            latent = posterior.latent_without_row(vectors, codes, weights)
+            latent = posterior.latent_without_votes(vectors, pool.votes(chosen[place]))
             if model.left_out is not None:
                 latent = model.left_out.replaced(rows.X[place], codes, *latent)
             return vectors, class_probabilities(*latent)

@@ -311,7 +311,7 @@ def _with_changed_header(rng, saved):
         container[key] = _value(rng, container[key])
     text = json.dumps(header).encode()
     length = len(text).to_bytes(8, "little")
-    return archive._MAGIC + length + sha256(text).digest() + text + saved[start:]
+    return archive.MAGIC + length + sha256(text).digest() + text + saved[start:]
 
 
 # Judges: what is wrong with the way a file is taken, or None.

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_moons
 from sklearn.preprocessing import OneHotEncoder
@@ -49,6 +50,7 @@ def fit(moons, **kwargs):
         ({"n_subsample": 0}, "n_subsample=0"),
         ({"scaler": "robust"}, "scaler='robust'"),
         ({"class_prior": [0.5, 0.3, 0.2]}, "class_prior="),
+        ({"class_prior": [0.5, 0.6]}, "sums to 1.1; pass probabilities that sum to 1"),
         ({"class_prior": "flat"}, "class_prior='flat'"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"n_jobs": 1.5}, "n_jobs=1.5"),
@@ -222,3 +224,13 @@ def test_a_warning_points_at_the_line_of_the_caller(moons, method):
 def test_two_rows_are_enough():
     classifier = DirichletGPClassifier().fit([[0.0], [1.0]], ["a", "b"])
     assert list(classifier.predict([[0.0], [1.0]])) == ["a", "b"]
+
+
+def test_a_text_among_the_numbers_of_new_rows_is_named_with_its_column():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["dose", "age"])
+    classifier = DirichletGPClassifier("rbf", n_inducing=10, max_iter=2, random_state=0)
+    classifier.fit(frame, frame["dose"] > 0)
+    texts = frame.astype(object)
+    texts.loc[3, "age"] = "soon"
+    with pytest.raises(ValueError, match="column 'age' holds texts that are not numbers: 'soon'"):
+        classifier.predict(texts)

@@ -353,7 +353,7 @@ def test_rows_without_a_label_can_be_left_out(run, folder, tmp_path):
     assert code == 0, err
     assert "2 rows of" in err
     said = json.loads(out)
-    assert said["training_rows"] + said["test"]["rows"] == 78
+    assert said["training_rows"] == 78
     evaluate = ("evaluate", folder / "model.dgp", path, "--json")
     assert_fails(run(*evaluate), "missing in 2 rows")
     code, out, err = run(*evaluate, "--drop-unlabelled")
@@ -426,7 +426,7 @@ def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):
         fit(write_csv(tmp_path / "only.csv", {"sick": rows["sick"]})), "no column can be used"
     )
     (tmp_path / "ragged.csv").write_bytes(b"dose,sick\n1,yes\n2,no,3\n")
-    assert_fails(fit(tmp_path / "ragged.csv"), "cannot be read: CSV parse error")
+    assert_fails(fit(tmp_path / "ragged.csv"), "cannot be read: line 3 has 3 values")
     (tmp_path / "fake.parquet").write_bytes(b"dose,sick\n1,yes\n")
     assert_fails(fit(tmp_path / "fake.parquet"), "cannot be read")
     assert_fails(fit(tmp_path / "t.xlsx"), "the name does not end in one of .csv")

@@ -6,8 +6,11 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
+from sklearn.feature_selection import RFECV
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.shapley import shapley_values
@@ -188,3 +191,28 @@ def test_an_effect_is_the_average_prediction_with_its_own_uncertainty():
                 mean, variance = mean + latent[0], variance + latent[1]
         np.testing.assert_allclose(found.mean[i, 1], mean, atol=1e-8)
         np.testing.assert_allclose(found.deviation[i, 1] ** 2, variance, rtol=1e-5, atol=1e-8)
+
+
+def test_features_can_be_eliminated_by_importance():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    y = X[:, 1] > 0
+    classifier = DirichletGPClassifier("rbf", n_inducing=15, max_iter=3, random_state=0)
+    assert not hasattr(classifier, "feature_importances_")
+    chosen = RFECV(classifier, cv=2, min_features_to_select=1).fit(X, y)
+    assert chosen.ranking_[1] == 1
+    for kernel in ("rbf", "product", "matern32"):
+        shares = clone(classifier).set_params(kernel=kernel).fit(X, y).feature_importances_
+        assert shares.shape == (4,)
+        assert_allclose(shares.sum(), 1.0)
+        assert shares.argmax() == 1
+
+
+def test_importances_are_those_of_the_columns_of_a_frame():
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "green"], size=90)
+    frame = pd.DataFrame({"unit": ["mg"] * 90, "dose": rng.normal(size=90), "colour": colour})
+    classifier = DirichletGPClassifier("product", n_inducing=15, max_iter=3, random_state=0)
+    shares = classifier.fit(frame, colour == "red").feature_importances_
+    assert shares.argmax() == 2
+    assert shares[0] == 0.0

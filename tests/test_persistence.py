@@ -234,7 +234,7 @@ def test_files_that_are_no_models_are_refused(tmp_path):
         b"PK\x03\x04",
         pickle.dumps({"a": 1}),
         b"\0" * 10_000,
-        archive._MAGIC,
+        archive.MAGIC,
         os.urandom(500),
     ):
         path.write_bytes(content)
@@ -339,14 +339,12 @@ def test_huge_sizes_are_not_believed(tmp_path):
         base = {"format": "dirichletgp", "kind": "classifier", "format_version": 1, "content": {}}
         text = json.dumps({**base, **header}).encode()
         path.write_bytes(
-            archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
+            archive.MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
         )
         with pytest.raises(ModelFileError):
             DirichletGPClassifier.load(path)
     text = b"[" * 200_000
-    path.write_bytes(
-        archive._MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text
-    )
+    path.write_bytes(archive.MAGIC + len(text).to_bytes(8, "little") + sha256(text).digest() + text)
     with pytest.raises(ModelFileError):
         DirichletGPClassifier.load(path)
 

@@ -10,13 +10,21 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import (
+    brier_score_loss,
+    f1_score,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp.metrics import error_rate, expected_calibration_error, mean_negative_log_likelihood
 from dirichletgp.report import gather, render, write_report
-from dirichletgp.report.bootstrap import expected_error_if_calibrated
+from dirichletgp.report.bootstrap import expected_error_if_calibrated, headline_metrics
+from dirichletgp.report.ranking import area_under_curve
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 
@@ -233,3 +241,43 @@ def test_a_report_says_what_labels_mistakes_and_thresholds_are_worth(two):
     found = lines["recall", 0.9]
     assert_allclose(np.mean(prob[codes == 1, 1] >= found["value"]), found["recall"])
     assert found["recall"] >= 0.9
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_scores_are_those_of_scikit_learn(n_classes):
+    rng = np.random.default_rng(0)
+    prob = np.round(rng.dirichlet(np.ones(n_classes), size=120), 1)
+    prob /= prob.sum(axis=1, keepdims=True)
+    codes = np.array([rng.choice(n_classes, p=row) for row in prob])
+    labels = [f"c{c}" for c in range(n_classes)]
+    metrics, _ = headline_metrics(prob, codes, 200, rng, labels)
+    found = {metric.key: metric for metric in metrics}
+    called = prob.argmax(axis=1)
+    kind = "binary" if n_classes == 2 else "macro"
+    truth = np.eye(n_classes)[codes]
+    half = 2.0 if n_classes == 2 else 1.0
+    areas = [roc_auc_score(truth[:, c], prob[:, c]) for c in range(n_classes)]
+    expected = {
+        "brier": np.sum((prob - truth) ** 2, axis=1).mean() / half,
+        "auc": np.mean(areas),
+        "precision": precision_score(codes, called, average=kind),
+        "recall": recall_score(codes, called, average=kind),
+        "f1": f1_score(codes, called, average=kind),
+    }
+    if n_classes == 2:
+        assert_allclose(expected["brier"], brier_score_loss(codes, prob[:, 1]))
+    for key, value in expected.items():
+        assert_allclose(found[key].value, value, err_msg=key)
+        assert found[key].low <= value <= found[key].high
+
+
+def test_the_interval_of_the_area_is_as_wide_as_the_areas_of_other_rows_differ():
+    rng = np.random.default_rng(0)
+
+    def drawn():
+        score = rng.uniform(size=200)
+        return np.column_stack([1 - score, score]), (rng.uniform(size=200) < score).astype(int)
+
+    areas = [area_under_curve(*drawn()) for _ in range(300)]
+    width = np.mean([high - low for _, low, high in areas]) / (2 * 1.96)
+    assert_allclose(width, np.std([area for area, _, _ in areas]), rtol=0.15)

@@ -38,6 +38,7 @@ from .training.settings import (
     Resources,
     Stage,
     check_settings,
+    check_sums_to_one,
     class_prior,
     default_points,
     is_pooled,
@@ -86,7 +87,7 @@ class DirichletGPClassifier(DecidingClassifier):
         Constant of the Dirichlet transform. "auto" chooses by leave-one-out likelihood, "training"
         by the likelihood of the training rows, as the paper does.
     class_prior : {"empirical", "uniform"} or array of shape (n_classes,), default="empirical"
-        Class probabilities that latent means return to far from the data.
+        Class probabilities that latent means return to far from the data; they sum to one.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights.
     categorical_features : "from_dtype", array-like of names, positions or bool, or None,
@@ -309,6 +310,7 @@ class DirichletGPClassifier(DecidingClassifier):
             factors = class_factors(self.class_weight, classes, totals)
             weighted = totals if factors is None else totals * factors
         prior = class_prior(self.class_prior, weighted)
+        check_sums_to_one("class_prior", self.class_prior)
         return Material(classes, totals, sample, columns, prior)
 
     def _learned(

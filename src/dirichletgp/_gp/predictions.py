@@ -518,7 +518,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if type(X) is np.ndarray and _is_plainly_right(X, columns):
             rows = X
         else:
-            rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
+            try:
+                rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
+            except ValueError as error:
+                if "could not convert" in str(error):
+                    columns.matrix(X)  # its error says in which column the texts are
+                raise
         whole = missing_in(rows, columns.names_in) is None
         return rows if raw or whole else self._fitted.filled(rows)
 

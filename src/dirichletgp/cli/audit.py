@@ -20,11 +20,12 @@ from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
 from .column_options import wishes_of
 from .console import print_json, say, with_one_line_errors
+from .destinations import STANDARD_OUTPUT, TABLE, Output, check_outputs
 from .labelled_table import LabelledTable, labelled
 from .new_values import NewValues
-from .options import DropUnlabelled, Encoding, Format, KernelName, kernel_choices
+from .options import DropUnlabelled, Encoding, Force, Format, KernelName, kernel_choices
 from .progress_bar import progress_bar
-from .table_writing import STANDARD_OUTPUT, open_writer
+from .table_writing import open_writer
 from .training_rows import check_classes
 
 _SHOWN = 10
@@ -54,6 +55,7 @@ def audit(
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a summary as JSON (with -o to a file).")
     ] = False,
@@ -67,6 +69,7 @@ def audit(
     start = time.perf_counter()
     if as_json and output == STANDARD_OUTPUT:
         raise TableError("--json and the list cannot both go to standard output; pass -o")
+    check_outputs([Output("--output", output, TABLE)], (table,), force)
     choice("kernel", kernel, kernel_choices())
     effective_threads(jobs)
     rows = labelled(read_table(table, format, encoding), target, table, drop_unlabelled)

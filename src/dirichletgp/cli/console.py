@@ -93,7 +93,8 @@ def print_json(content: Any) -> None:
 
 def _in_one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
+        reason = os.strerror(error.errno) if error.errno else error.strerror
+        return f"{error.filename}: {reason}"
     text = " ".join(str(error).split()) or type(error).__name__
     option = getattr(error, "option", None)
     return f"{text}; pass {option}" if option else text

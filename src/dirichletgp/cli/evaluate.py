@@ -33,7 +33,8 @@ def evaluate(
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
     codes = np.searchsorted(fitted.classifier.classes_, y)
-    scores = measured(fitted.classifier.predict_proba(X), codes)
+    classes = fitted.classifier.classes_
+    scores = measured(fitted.classifier.predict_proba(X), codes, classes)
     if as_json:
         print_json({"model": model, "table": table} | scores.as_json())
     else:

@@ -1,31 +1,30 @@
 """`dirichletgp fit`: from a table to a model file, with a test on rows held out."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from sklearn.base import clone
 
 from .._gp.classifier import DirichletGPClassifier
 from .._gp.core.parallel import effective_threads
-from .._gp.rows.arrays import ArrayRows
-from .._gp.rows.frames import Frame
-from .._gp.rows.learning import learned_columns
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
 from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
 from .column_options import wishes_of
 from .console import in_markup, print_json, say, with_one_line_errors
-from .new_values import NewValues
-from .options import DropUnlabelled, Encoding, Format, Json, KernelName, kernel_choices
+from .destinations import MODEL, PAGE, Output, can_be_replaced, check_outputs
+from .options import DropUnlabelled, Encoding, Force, Format, Json, KernelName, kernel_choices
+from .prepared_rows import Experiment
 from .progress_bar import progress_bar
 from .scores import measured, print_scores
-from .table_model import TableModel
-from .table_report import ShownRows, write_table_report
-from .table_writing import check_destination
+from .table_model import TableModel, check_labels
+from .table_report import ShownRows, check_possible, write_table_report
 from .training_rows import SplitTable, check_classes, hold_out
 from .voted_table import labelled_or_voted, one_or_several
 
@@ -71,6 +70,10 @@ def fit(
         list[str] | None,
         typer.Option(help="COLUMN=%d.%m.%Y, or a format to try on all columns (repeatable)."),
     ] = None,
+    refit: Annotated[
+        bool,
+        typer.Option(help="Whether to fit again, to all rows, once held-out rows have measured."),
+    ] = True,
     decimal: Annotated[
         str | None, typer.Option(help="The mark before fractions: . or ,", metavar="MARK")
     ] = None,
@@ -91,19 +94,22 @@ def fit(
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Learn to predict a column of a table, and measure how well on rows that were held out.
 
     Numbers, categories, dates and missing values are taken as they come; what was done with each
-    column is printed.
+    column is printed. Once it is measured, the model is fitted again, to all rows.
     """
     start = time.perf_counter()
     choice("kernel", kernel, kernel_choices())
     effective_threads(jobs)
-    for path in (output, report):
-        if path is not None:
-            check_destination(path)
+    outputs = [Output("--output", output, MODEL)]
+    if report is not None:
+        outputs.append(Output("--report", report, PAGE))
+        check_possible()
+    check_outputs(outputs, (train, test), force)
 
     wanted = one_or_several(target)
     table = read_table(train, format, encoding)
@@ -114,28 +120,35 @@ def fit(
         tested_on = "held out"
     else:
         test_table = read_table(test, None, encoding)
-        tested = labelled_or_voted(test_table, wanted, test, drop_unlabelled, seed)
-        split = SplitTable(rows, tested)
+        test_rows = labelled_or_voted(test_table, wanted, test, drop_unlabelled, seed)
+        split = SplitTable(rows, test_rows)
         tested_on = f"of {test}"
+        check_labels(split.test, rows.labels.tolist(), f"{test}: the target {', '.join(target)!r}")
     if rows.votes is not None:
         tested_on += ", each with one of its votes"
-    features = split.train.table.drop_columns(target)
+    names = [name for name in rows.table.column_names if name not in target]
+    dropped = [name for name in target if name in (drop or ())]
+    if dropped:
+        raise TableError(f"--drop {dropped[0]}: that is the target, which is to be predicted")
+    if not names:
+        raise TableError("no column can be used: there is none besides the target")
     wishes = wishes_of(
-        features.column_names,
-        typed=not _all_texts(features),
+        names,
+        typed=not _all_texts(rows.table.select(names)),
         drop=drop or (),
         numbers=number or (),
         categories=category or (),
         date_formats=date_format or (),
         decimal=decimal,
     )
-    if not features.num_columns:
-        raise TableError("no column can be used: there is none besides the target")
-    columns = learned_columns(Frame(features), wishes)
+    # Rows of a test table of its own are not learned from.
+    again = refit and test is None
+    rows_of = Experiment.prepared(rows, split, names, wishes, test or train, again)
     if not as_json:
-        _print_columns(columns.described(), features.num_rows)
+        _print_columns(rows_of.train.columns.described(), len(rows_of.train.labels))
+    for caution in rows_of.cautions:
+        say(f"warning: {caution}")
 
-    accept_all = NewValues(accept=True)
     classifier = DirichletGPClassifier(
         kernel,
         n_inducing=n_inducing,
@@ -143,36 +156,54 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
     )
-    training = split.train.training_rows(columns.matrix(features, accept_all))
     with progress_bar(classifier.max_iter, visible=not as_json):
-        classifier.fit(ArrayRows(training, columns))
-    model = TableModel(classifier, wanted)
-
-    test_name = test or train
-    X_test, y_test = model.rows_and_labels(split.test, test_name, accept_all)
-    codes = np.searchsorted(classifier.classes_, y_test)
-    scores = measured(classifier.predict_proba(X_test), codes, seed)
+        classifier.fit(rows_of.train.source())
+    codes = np.searchsorted(classifier.classes_, rows_of.y_test)
+    scores = measured(classifier.predict_proba(rows_of.X_test), codes, classifier.classes_, seed)
     facts = {
         "source": Path(train).name,
-        "training_rows": features.num_rows,
+        "training_rows": len(rows_of.train.labels),
+        "refitted": False,
         "tested_on": tested_on,
         "test": scores.as_json(),
+        "warnings": rows_of.cautions,
     }
-    model = replace(model, facts=facts)
-    model.save(output)
+    tested = TableModel(classifier, wanted, facts)
+    if rows_of.again is None or can_be_replaced(output):
+        tested.save(output)
+    if not as_json:
+        print_scores(scores, tested_on)
+    if rows_of.again is not None:
+        n_rows = len(rows_of.again.labels)
+        final = clone(classifier)
+        with progress_bar(classifier.max_iter, visible=not as_json):
+            final.fit(rows_of.again.source())
+        facts = facts | {"training_rows": n_rows, "refitted": True}
+        TableModel(final, wanted, facts).save(output)
     if report is not None:
-        shown = ShownRows(split.test, wanted, Path(test_name).name)
-        write_table_report(report, model, X_test, y_test, shown)
+        shown = ShownRows(split.test, wanted, Path(test or train).name)
+        tested = replace(tested, facts=facts)
+        X, y = rows_of.X_test, rows_of.y_test
+        write_table_report(report, tested, X, y, shown, of_the_fit=True)
 
     seconds = time.perf_counter() - start
     if as_json:
         written = {"model": str(output), "report": None if report is None else str(report)}
+        columns = (rows_of.again or rows_of.train).columns
         said = [{"name": name, "treatment": words} for name, words in columns.described()]
         print_json(written | {"seconds": round(seconds, 2), "columns": said} | facts)
         return
-    print_scores(scores, tested_on)
+    say(_closing(output, report, facts, seconds))
+
+
+def _closing(output: Path, report: Path | None, facts: Mapping[str, Any], seconds: float) -> str:
+    """What was written, and which rows the model has seen."""
+    rows = f"{facts['training_rows']:,} rows"
+    which = f"fitted to {rows}"
+    if facts["refitted"]:
+        which = f"fitted again, to all {rows}, after it was measured"
     and_report = f", report to {report}" if report else ""
-    say(f"\nmodel written to {output}{and_report}, in {seconds:.0f} s")
+    return f"\nmodel written to {output} ({which}){and_report}, in {seconds:.0f} s"
 
 
 def _all_texts(table: Any) -> bool:

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+from ..report.numbers import metric_text
 from ..report.provenance import how_it_was_made
 from .console import in_markup, print_json, with_one_line_errors
 from .labelled_table import Target
 from .options import Json, ModelPath
 from .table_model import TableModel
 
-_NAMES = {"ece": "calibration error", "mnll": "log loss", "brier": "Brier score"}
+_NAMES = {"ece": "calibration error", "mnll": "log loss", "brier": "Brier score", "auc": "AUC"}
 _ABLE = {True: "predicts, and can learn more rows", False: "compact: predicts, learns no more"}
 _MOST_CLASSES = 12
 _MOST_COLUMNS = 60
@@ -70,9 +71,16 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if "test" in content:
         test = content["test"]
-        values = [f"{_NAMES.get(key, key)} {m['value']:.3f}" for key, m in test["metrics"].items()]
+        values = [
+            f"{_NAMES.get(key, key)} {metric_text(key, m['value'])}"
+            for key, m in test["metrics"].items()
+        ]
         tested = f"{test['rows']:,} rows {content['tested_on']}: {', '.join(values)}"
         lines += [("Test", tested), ("Verdict", test["verdict"]["headline"])]
+    if content.get("refitted"):
+        rows = f"{content['training_rows']:,}"
+        lines.append(("", f"measured before it was fitted again, to all {rows} rows"))
+    lines += [("Warning", caution) for caution in content.get("warnings", [])]
     for place, column in enumerate(content["columns"][:_MOST_COLUMNS]):
         heading = "Columns" if place == 0 else ""
         lines.append((heading, f"{column['name']}: {column['treatment']}"))

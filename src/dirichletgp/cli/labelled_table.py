@@ -9,7 +9,7 @@ from .._gp.rows.in_memory import Chunk
 from .._gp.rows.soft_labels import Votes, voted_rows
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.values import texts_of
-from .._gp.rows.texts import Texts
+from .._gp.rows.texts import Texts, as_number
 from .console import say
 
 Target = str | tuple[str, ...]
@@ -87,7 +87,12 @@ def check_column(table: Any, target: str, name: str) -> None:
     """`TableError` if a table has no such column."""
     if target not in table.column_names:
         columns = listed(table.column_names)
-        raise TableError(f"{name} has no column {target!r}, the target; its columns: {columns}")
+        hint = ""
+        if any(not np.isnan(as_number(column)) for column in table.column_names):
+            hint = "; if these are values, the file has no line of names: put one before the first"
+        raise TableError(
+            f"{name} has no column {target!r}, the target; its columns: {columns}{hint}"
+        )
 
 
 def listed(names: list[str]) -> str:

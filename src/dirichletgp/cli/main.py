@@ -25,11 +25,20 @@ COMMANDS = (
     "info",
     "paper",
 )
+_INTERRUPTED = 130
 _ABOUT = "Calibrated classification with Dirichlet-based Gaussian processes."
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; whenever it is interrupted, it ends with one line."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
+
+
+def _run() -> None:
     try:
         import typer  # noqa: F401
     except ImportError:

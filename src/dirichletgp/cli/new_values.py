@@ -15,6 +15,8 @@ class NewValues:
     ----------
     notes : list of str
         What was said.
+    rows_before : int
+        Rows of the table that were read before those that it is told of.
 
     Examples
     --------
@@ -28,10 +30,13 @@ class NewValues:
     def __init__(self, accept: bool):
         self.accept = accept
         self.notes: list[str] = []
+        self.rows_before = 0
         self._columns: set[str] = set()
 
-    def __call__(self, column: str, sentence: str) -> None:
-        """Take note of a sentence about a column."""
+    def __call__(self, column: str, sentence: str, row: int | None = None) -> None:
+        """Take note of a sentence about a column, and the first row it is about, from zero on."""
+        if row is not None:
+            sentence += f", first in row {self.rows_before + row + 1:,}"
         if not self.accept:
             raise ValueError(
                 f"{sentence}; to take them as missing or as none of the known ones "

@@ -34,3 +34,6 @@ AcceptNew = Annotated[
 DropUnlabelled = Annotated[
     bool, typer.Option("--drop-unlabelled", help="Leave out rows that have no label.")
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace an existing file though it is of another kind.")
+]

@@ -1,6 +1,7 @@
 """`dirichletgp predict`: probabilities, labels, sets, decisions and explanations of rows."""
 
 import time
+from collections.abc import Container
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import open_table
 from .console import print_json, say, with_one_line_errors
 from .decision_columns import DecisionColumns
+from .destinations import STANDARD_OUTPUT, TABLE, Output, check_outputs
 from .new_values import NewValues
-from .options import AcceptNew, Encoding, Format, ModelPath
+from .options import AcceptNew, Encoding, Force, Format, ModelPath
 from .table_model import TableModel
-from .table_writing import STANDARD_OUTPUT, open_writer
+from .table_writing import open_writer
 
 _INTERVAL = 0.95
 
@@ -53,6 +55,7 @@ def predict(
     format: Format = None,
     output_format: Format = None,
     encoding: Encoding = "utf-8",
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a summary as JSON (with -o to a file).")
     ] = False,
@@ -68,6 +71,7 @@ def predict(
         raise TableError(
             "--json and predictions cannot both go to standard output; pass -o with a file"
         )
+    check_outputs([Output("--output", output, TABLE)], (model, table), force)
     fitted = TableModel.load(model)
     more = DecisionColumns(fitted, coverage, explain, cost or [], decline)
     rows = open_table(table, format, encoding)
@@ -82,9 +86,14 @@ def predict(
     with open_writer(output, output_format) as write:
         for batch in rows.batches(wanted):
             X = fitted.rows(batch, new_values)
-            columns = {name: batch.column(name) for name in kept}
-            write(_batch(columns | _predicted(fitted, X, interval) | more.of_rows(X)))
+            found = _predicted(fitted, X, interval) | more.of_rows(X)
+            names = {name: _free_name(name, found) for name in kept}
+            for name, free in names.items():
+                if free != name and not n_rows:
+                    say(f"note: column {name!r} is kept as {free!r}; predictions have that name")
+            write(_batch({free: batch.column(name) for name, free in names.items()} | found))
             n_rows += batch.num_rows
+            new_values.rows_before = n_rows
         if not n_rows:
             raise TableError(f"{rows.name} has no rows")
     seconds = time.perf_counter() - start
@@ -93,6 +102,12 @@ def predict(
         print_json(summary | {"notes": new_values.notes})
     elif output != STANDARD_OUTPUT:
         say(f"{n_rows:,} rows predicted in {seconds:.1f} s, written to {output}")
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _batch(columns: dict[str, Any]) -> Any:

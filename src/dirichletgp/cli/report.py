@@ -7,11 +7,11 @@ import typer
 
 from .._gp.rows.tables.reading import read_table
 from .console import print_json, say, with_one_line_errors
+from .destinations import PAGE, Output, check_outputs
 from .new_values import NewValues
-from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
+from .options import AcceptNew, DropUnlabelled, Encoding, Force, Format, Json, ModelPath
 from .table_model import TableModel
-from .table_report import ShownRows, write_table_report
-from .table_writing import check_destination
+from .table_report import ShownRows, check_possible, write_table_report
 from .voted_table import labelled_or_voted
 
 
@@ -28,13 +28,15 @@ def report(
     drop_unlabelled: DropUnlabelled = False,
     format: Format = None,
     encoding: Encoding = "utf-8",
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Write a report of a model on labelled rows.
 
     It is one HTML file that opens offline and prints well.
     """
-    check_destination(output)
+    check_possible()
+    check_outputs([Output("--output", output, PAGE)], (model, table), force)
     fitted = TableModel.load(model)
     read = read_table(table, format, encoding)
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)

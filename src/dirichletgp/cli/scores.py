@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._gp.core.arrays import Array, Integers
+from .._gp.core.arrays import AnyArray, Array, Integers
 from ..report.bootstrap import expected_error_if_calibrated, headline_metrics
 from ..report.numbers import Metric, Verdict
 from ..report.verdict import calibration_verdict
@@ -29,13 +29,14 @@ class Scores(NamedTuple):
                 "value": float(metric.value),
                 "low": float(metric.low),
                 "high": float(metric.high),
+                "baseline": metric.baseline,
             }
             for metric in self.metrics
         }
         return {"rows": self.n_rows, "metrics": values, "verdict": asdict(self.verdict)}
 
 
-def measured(prob: Array, codes: Integers, seed: int = 0) -> Scores:
+def measured(prob: Array, codes: Integers, classes: AnyArray, seed: int = 0) -> Scores:
     """Scores of probabilities.
 
     Parameters
@@ -43,11 +44,13 @@ def measured(prob: Array, codes: Integers, seed: int = 0) -> Scores:
     prob : ndarray of shape (n, C)
     codes : ndarray of shape (n,)
         Columns of the true classes.
+    classes : ndarray of shape (C,)
     seed : int, default=0
         Of the resampling that gives intervals.
     """
+    labels = [str(label) for label in classes.tolist()]
     rng = np.random.default_rng(seed)
-    metrics, values = headline_metrics(prob, codes, _RESAMPLES, rng)
+    metrics, values = headline_metrics(prob, codes, _RESAMPLES, rng, labels)
     confidence = float(prob.max(axis=1).mean())
     by_chance = expected_error_if_calibrated(prob, rng)
     verdict = calibration_verdict(
@@ -66,11 +69,13 @@ def print_scores(scores: Scores, where: str) -> None:
     table.add_column("")
     table.add_column("", justify="right")
     table.add_column("95 % interval", no_wrap=True)
+    table.add_column("guessing", justify="right", no_wrap=True)
     table.add_column("")
     for metric in scores.metrics:
-        interval = f"{metric.low:.3f} to {metric.high:.3f}"
-        meaning = f"[dim]{metric.meaning}[/dim]"
-        table.add_row(metric.name, f"{metric.value:.3f}", interval, meaning)
+        texts = metric.texts
+        interval = f"{texts['low']} to {texts['high']}"
+        meaning = f"[dim]{in_markup(metric.meaning)}[/dim]"
+        table.add_row(metric.name, texts["value"], interval, texts.get("baseline", ""), meaning)
     console = Console()
     console.print(table)
     verdict = scores.verdict

@@ -16,6 +16,10 @@ def checked_facts(content: Any) -> dict[str, Any]:
             text(facts[name], name)
     if "training_rows" in facts:
         whole_number(facts["training_rows"], "number of rows")
+    if "refitted" in facts:
+        expect(type(facts["refitted"]) is bool, "whether it was fitted again")
+    if "warnings" in facts:
+        texts(facts["warnings"], "warnings")
     if "test" in facts:
         _check_test(facts["test"])
         text(facts["tested_on"], "rows of the test")

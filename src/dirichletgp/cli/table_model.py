@@ -1,6 +1,7 @@
 """A classifier that knows the columns of a table, in one model file."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -107,21 +108,12 @@ class TableModel:
     @property
     def needed(self) -> list[str]:
         """Columns that a table must have."""
-        if self.recipe is not None:
-            return self.recipe.needed
-        names = self.columns.names_in or []
-        return [names[j] for j in np.unique(self.columns.origin).tolist()]
+        return self.recipe.needed if self.recipe is not None else used_columns(self.columns)
 
     def available(self, columns: list[str], name: str, notify: Notify) -> list[str]:
         """The needed columns among those of a table; `TableError` or a note if some are absent."""
-        absent = [column for column in self.needed if column not in columns]
-        if absent:
-            more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-            reason = f"{name} has no column {absent[0]!r}{more}, which the model needs"
-            if self.recipe is not None or len(absent) == len(self.needed):
-                raise TableError(reason)
-            notify(absent[0], reason)
-        return [column for column in self.needed if column in columns]
+        needed = self.needed
+        return available_columns(needed, columns, name, notify, all_of_them=self.recipe is not None)
 
     def rows(self, table: Any, notify: Notify) -> Array:
         """Rows of a table or batch, as the classifier takes them."""
@@ -134,13 +126,8 @@ class TableModel:
     ) -> tuple[Array, AnyArray]:
         """Rows as the classifier takes them, and their labels, which are among the classes."""
         self.available(rows.table.column_names, name, notify)
-        known = {str(label) for label in self.classifier.classes_.tolist()}
-        unknown = sorted(set(rows.labels.tolist()) - known)
-        if unknown:
-            raise ValueError(
-                f"{name}: the target {self.target_in_words!r} holds {unknown[0]!r}, "
-                "a class the model does not know"
-            )
+        known = [str(label) for label in self.classifier.classes_.tolist()]
+        check_labels(rows, known, f"{name}: the target {self.target_in_words!r}")
         return self.rows(rows.table, notify), rows.labels
 
 
@@ -149,3 +136,30 @@ def _target(value: Any) -> Target:
     if not isinstance(value, list):
         return text(value, "target")
     return tuple(text(each, "target") for each in value)
+
+
+def used_columns(columns: Columns) -> list[str]:
+    """Names of the columns that a model uses."""
+    names = columns.names_in or []
+    return [names[j] for j in np.unique(columns.origin).tolist()]
+
+
+def available_columns(
+    needed: list[str], columns: list[str], name: str, notify: Notify, all_of_them: bool = False
+) -> list[str]:
+    """The needed columns among those of a table; `TableError` or a note if some are absent."""
+    absent = [column for column in needed if column not in columns]
+    if absent:
+        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+        reason = f"{name} has no column {absent[0]!r}{more}, which the model needs"
+        if all_of_them or len(absent) == len(needed):
+            raise TableError(reason)
+        notify(absent[0], reason, None)
+    return [column for column in needed if column in columns]
+
+
+def check_labels(rows: LabelledTable, known: Iterable[str], where: str) -> None:
+    """`TableError` if rows have labels that are not among the classes of a model."""
+    unknown = sorted(set(rows.labels.tolist()) - set(known))
+    if unknown:
+        raise TableError(f"{where} holds {unknown[0]!r}, a class the model does not know")

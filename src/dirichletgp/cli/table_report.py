@@ -37,10 +37,23 @@ class ShownRows:
         return [self._table.column(name)[number].as_py() for name in self.columns]
 
 
+def check_possible() -> None:
+    """`ImportError` before the work if a report cannot be made here."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise ImportError("a report needs jinja2; install it with: pip install jinja2") from error
+
+
 def write_table_report(
-    path: Path, model: TableModel, X: Array, y: AnyArray, shown: ShownRows
+    path: Path,
+    model: TableModel,
+    X: Array,
+    y: AnyArray,
+    shown: ShownRows,
+    of_the_fit: bool = False,
 ) -> None:
-    """Write the report of a model on labelled rows of a table."""
+    """Write the report of a model on labelled rows of a table, be it those of its own test."""
     from ..report import write_report
 
     write_report(
@@ -52,6 +65,7 @@ def write_table_report(
         feature_names=None if model.recipe is None else model.recipe.features,
         shown=shown,
         made=_how_it_was_made(model),
+        cautions=model.facts.get("warnings", ()) if of_the_fit else (),
     )
 
 

@@ -2,7 +2,6 @@
 
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,32 +11,13 @@ from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import FORMATS
 from .._gp.rows.tables.table import CSV, FORMAT_OF_SUFFIX, PARQUET, format_of
 from ..persistence.atomic_write import replacing
+from .destinations import STANDARD_OUTPUT, check_destination
 
-STANDARD_OUTPUT = "-"
 # Written are commas, and nothing is compressed: these suffixes would promise something else.
 _ONLY_READ = (".tsv", ".txt", ".gz")
 # How a formula begins in spreadsheets; what is a number is none.
 _FORMULA = r"^[=@\t\r]|^[+-].*[^0-9.eE+-]"
 _WRITABLE_SUFFIXES = tuple(suffix for suffix in FORMAT_OF_SUFFIX if suffix not in _ONLY_READ)
-
-
-def check_destination(path: str | Path) -> None:
-    """`TableError` before the work, not after it, if a file cannot be written there."""
-    folder = Path(path).resolve().parent
-    if Path(path).is_dir():
-        raise TableError(f"{path} is a folder; pass the name of a file to write")
-    if not folder.is_dir():
-        raise TableError(f"{path}: there is no folder {folder}")
-    if Path(path).exists() and not Path(path).is_file():
-        return  # a device or a pipe
-    # Files are written beside their final name and then moved there: it is the folder that must be
-    # writable.
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise TableError(f"{path}: cannot write in the folder {folder}: {reason}") from None
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def threshold(
     """Find the threshold on a label's probability that reaches a precision or a recall.
 
     The rows that the model was fitted to choose it, each predicted without itself; or, with
-    --new-rows, rows that it was not fitted to, such as those that `dirichletgp fit` held out.
+    --new-rows, rows that it was not fitted to.
     """
     fitted = TableModel.load(model)
     if not isinstance(fitted.target, str) and not new_rows:

@@ -22,7 +22,7 @@ from .._gp.core.arrays import AnyArray
 from .._gp.version import __version__
 from .atomic_write import replacing
 
-_MAGIC = b"\x93DIRICHLETGP\r\n\x1a\n"  # bytes that a transfer as text would damage
+MAGIC = b"\x93DIRICHLETGP\r\n\x1a\n"  # bytes that a transfer as text would damage
 _FORMAT_VERSION = 1
 _LARGEST_HEADER = 2**26
 _TYPES = frozenset(
@@ -50,7 +50,7 @@ def write_archive(path: str | os.PathLike[str], kind: str, archive: Archive) -> 
         raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(folder)!r}.")
     with replacing(path) as unfinished, unfinished.open("wb") as file:
         file.write(
-            _MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header
+            MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header
         )
         for array in members.values():
             file.write(_bytes_of(array))
@@ -100,8 +100,8 @@ def _bytes_of(array: AnyArray) -> memoryview:
 
 
 def _read_header(file: BinaryIO, size: int, kind: str) -> dict[str, Any]:
-    magic = file.read(len(_MAGIC))
-    if magic != _MAGIC:
+    magic = file.read(len(MAGIC))
+    if magic != MAGIC:
         raise ModelFileError("it is not a file of this library.")
     length, digest = int.from_bytes(file.read(8), "little"), file.read(32)
     if length > min(_LARGEST_HEADER, size - file.tell()):

@@ -36,14 +36,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['numbers.txt']
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        yield Path(path)
+        with _named(path):
+            yield Path(path)
         return
     target = Path(os.path.realpath(path))
     # Beside the file that it will replace, so that both are on the same disk.
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     _remove_abandoned(target)
     try:
-        with _held(unfinished):
+        with _named(path), _held(unfinished):
             yield unfinished
             with unfinished.open("r+b") as file:
                 os.fsync(file.fileno())
@@ -62,6 +63,17 @@ def write_atomically(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as unfinished:
         unfinished.write_bytes(content)
+
+
+@contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system, such as that of a full disk, say which file they are about."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
 
 
 @contextmanager

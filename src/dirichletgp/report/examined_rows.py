@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._gp.core.arrays import Array, Booleans, Integers
+from .._gp.rows.texts import in_figures
 
 _PER_LIST = 6
 _MOST_COLUMNS = 6
@@ -130,7 +131,7 @@ def _text(value: Any) -> str:
     if missing or str(value).strip() in ("", "NaT", "<NA>"):
         return "\u2013"
     if isinstance(value, float | np.floating):
-        return f"{float(value):.4g}"
+        return in_figures(float(value))
     text = str(value)
     return text if len(text) <= 40 else f"{text[:39]}…"
 

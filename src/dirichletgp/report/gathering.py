@@ -1,7 +1,7 @@
 """From a fitted classifier and labelled rows to the numbers of a report."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..plotting import feature_relevance, rejection_curve
 from ..plotting.kernels import feature_names_of, has_fitted_kernel
 from ..plotting.pipelines import innermost_classifier, require, transformed_rows
 from .bootstrap import expected_error_if_calibrated, headline_metrics
+from .cautions import few_rows_of_a_class
 from .curves import class_curve, headline_curve
 from .deciding import cost_curves, labels_to_check, thresholds_table
 from .examined_rows import ExaminedRows, notable_rows, uncertainty_sample
@@ -35,6 +36,7 @@ def gather(
     feature_names: ArrayLike | None = None,
     shown: Any = None,
     made: Mapping[str, str] | None = None,
+    cautions: Sequence[str] = (),
     n_bootstrap: int = 1_000,
     random_state: int = 0,
 ) -> ReportNumbers:
@@ -54,6 +56,9 @@ def gather(
         The rows as people know them, for the table of notable rows. None: `X`.
     made : mapping of str to str, default=None
         More to say about how the model was made.
+    cautions : sequence of str, default=()
+        What readers should know before they believe the numbers. That a class has few rows here is
+        said anyway.
     n_bootstrap : int, default=1000
         Resamples for the intervals of the metrics.
     random_state : int, default=0
@@ -72,7 +77,7 @@ def gather(
     >>> classifier = DirichletGPClassifier(random_state=0).fit(X[::2], y[::2])
     >>> numbers = gather(classifier, X[1::2], y[1::2])
     >>> numbers.n_rows, [metric.key for metric in numbers.metrics]
-    (75, ['accuracy', 'ece', 'mnll', 'brier'])
+    (75, ['accuracy', 'ece', 'mnll', 'brier', 'auc', 'precision', 'recall', 'f1'])
     """
     require(model, "predict_proba", "a report is about probabilities")
     rng = np.random.default_rng(random_state)
@@ -80,7 +85,7 @@ def gather(
     prob = np.asarray(model.predict_proba(X), dtype=np.float64)
     codes = _codes(y, model.classes_)
     labels = [str(label) for label in model.classes_.tolist()]
-    metrics, values = headline_metrics(prob, codes, n_bootstrap, rng)
+    metrics, values = headline_metrics(prob, codes, n_bootstrap, rng, labels)
     examined = _examine(model, X, prob, codes, rng)
     if feature_names is None:
         feature_names = feature_names_of(classifier)
@@ -111,6 +116,7 @@ def gather(
         checks=labels_to_check(prob, codes, labels, _numbers(shown, len(codes))),
         costs=cost_curves(prob, codes, labels),
         thresholds=thresholds_table(prob, codes, labels),
+        cautions=list(dict.fromkeys([*cautions, *few_rows_of_a_class(codes, labels)])),
     )
 
 

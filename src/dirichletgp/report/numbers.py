@@ -6,7 +6,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Metric:
-    """A headline number with its 95 % interval."""
+    """A headline number with its 95 % interval.
+
+    Attributes
+    ----------
+    key, name, meaning : str
+    value, low, high : float
+    baseline : float or None
+        What guessing reaches: the most frequent class, or the class frequencies; None where that
+        means nothing.
+    """
 
     key: str
     name: str
@@ -14,6 +23,28 @@ class Metric:
     low: float
     high: float
     meaning: str
+    baseline: float | None = None
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Its numbers as people read them."""
+        numbers = {"value": self.value, "low": self.low, "high": self.high}
+        if self.baseline is not None:
+            numbers["baseline"] = self.baseline
+        return {name: metric_text(self.key, number) for name, number in numbers.items()}
+
+
+def metric_text(key: str, number: float) -> str:
+    r"""A metric as people read it: shares in percent, calibration errors in percentage points.
+
+    Examples
+    --------
+    >>> metric_text("accuracy", 0.9), metric_text("ece", 0.031), metric_text("mnll", 0.25)
+    ('90.0\xa0%', '3.1\xa0pp', '0.250')
+    """
+    if key in ("accuracy", "precision", "recall"):
+        return f"{100 * number:.1f}\u00a0%"
+    return f"{100 * number:.1f}\u00a0pp" if key == "ece" else f"{number:.3f}"
 
 
 @dataclass(frozen=True)
@@ -93,6 +124,8 @@ class ReportNumbers:
         Cost of mistakes against the share of rows declined.
     thresholds : list of dict
         For targets of precision and recall.
+    cautions : list of str
+        What to know before the numbers are believed.
     """
 
     title: str
@@ -113,6 +146,7 @@ class ReportNumbers:
     checks: dict[str, Any] = field(default_factory=dict)
     costs: list[dict[str, Any]] = field(default_factory=list)
     thresholds: list[dict[str, Any]] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Dicts, lists, texts and numbers."""

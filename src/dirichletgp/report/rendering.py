@@ -3,7 +3,7 @@
 from __future__ import annotations  # help() shows ArrayLike, not what it stands for
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ def render(numbers: ReportNumbers) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["points"] = lambda share: f"{100 * share:.1f}\u00a0pp"
     environment.filters["percent"] = lambda share: f"{100 * share:.1f}\u00a0%"
     template = environment.get_template("report.html")
     return template.render(
@@ -60,6 +61,7 @@ def write_report(
     feature_names: ArrayLike | None = None,
     shown: Any = None,
     made: Mapping[str, str] | None = None,
+    cautions: Sequence[str] = (),
     n_bootstrap: int = 1_000,
     random_state: int = 0,
 ) -> Path:
@@ -73,7 +75,7 @@ def write_report(
     X : array-like of shape (n, D)
         Labelled rows that the model was not fitted to.
     y : array-like of shape (n,)
-    title, feature_names, shown, made, n_bootstrap, random_state
+    title, feature_names, shown, made, cautions, n_bootstrap, random_state
         As in `gather`.
 
     Returns
@@ -102,6 +104,7 @@ def write_report(
         feature_names=feature_names,
         shown=shown,
         made=made,
+        cautions=cautions,
         n_bootstrap=n_bootstrap,
         random_state=random_state,
     )

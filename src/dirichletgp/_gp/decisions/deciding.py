@@ -16,7 +16,7 @@ from ..rows.weights import sample_weights
 from ..training.settings import choice, fraction
 from .costs import Decision, cheapest
 from .effects import Effect, effect
-from .explanation import LOG_ODDS, OUTPUTS, contributions, explained
+from .explanation import LOG_ODDS, OUTPUTS, contributions, explained, importance_at_points
 from .label_issues import LabelIssues, issues_among, twins_of
 from .sets import prediction_sets, scores_that_hold
 from .thresholds import PRECISION, RECALL, Reached, Threshold, threshold_for
@@ -141,6 +141,24 @@ class DecidingClassifier(FittedClassifier):
         """
         values, _, _ = self.contributions(X)
         return np.abs(values).mean(axis=(0, 2))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each feature in the contributions to the log-odds, (n_features,).
+
+        Measured at the inducing points, by `importance`; for kernels without such contributions,
+        by how much a feature alone takes away from the correlation of two points.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, X[:, 0] > 0)
+        >>> bool(classifier.feature_importances_[0] > 0.8)
+        True
+        """
+        return importance_at_points(self._known("feature_importances_"), self.n_jobs)
 
     def contributions(self, X: ArrayLike) -> tuple[Array, Array, list[str]]:
         """Shapley values of the log-odds (n, n_features, n_classes), base values, and names.

@@ -15,6 +15,8 @@ from ..training.fitted import Fitted
 
 LOG_ODDS, LATENT = "log_odds", "latent"
 OUTPUTS = (LOG_ODDS, LATENT)
+# Points that importances are measured at.
+_MOST_POINTS = 256
 
 _REASON = "and contributions are those of one model for all rows"
 
@@ -142,6 +144,26 @@ def contributions(
     if output == LOG_ODDS:
         return against_the_rest(values), against_the_rest(base)
     return values, base
+
+
+def importance_at_points(fitted: Fitted, n_jobs: int | None) -> Array:
+    """Shares (n_features,) of the columns of X, measured at some inducing points."""
+    model = fitted.model
+    points = model.points[:: -(-len(model.points) // _MOST_POINTS)]
+    if fitted.origin is None:
+        raise ValueError(
+            "the scaler mixes features, so their importances cannot be told apart; fit with one "
+            "of the library's own scalers, such as scaler='quantile'."
+        )
+    if model.kernel.is_product and fitted.background is not None:
+        values, _ = contributions(fitted, points, LOG_ODDS, n_jobs)
+        importance = np.abs(values).mean(axis=(0, 2))
+    else:
+        relevance = model.kernel.relevance(points)
+        importance = np.bincount(fitted.origin, relevance, minlength=fitted.features.number)
+    total = importance.sum()
+    n_features = len(importance)
+    return importance / total if total > 0 else np.full(n_features, 1.0 / n_features)
 
 
 def against_the_rest(latent: Array) -> Array:

@@ -14,8 +14,8 @@ from ..core.arrays import Array
 from .frames import Days, Numbers, Values, Words
 from .texts import PLAIN, Texts, as_days, as_number
 
-# Told of values that a model does not know: the column, and a sentence.
-Notify = Callable[[str, str], None]
+# Told of values that a model does not know: the column, a sentence, and the first such row.
+Notify = Callable[[str, str, int | None], None]
 
 _YEAR = 365.2425
 PARTS: dict[str, Callable[[Array], Array]] = {
@@ -129,7 +129,7 @@ class Category:
         new = [text for text, code in zip(texts.distinct, codes, strict=True) if code == unknown]
         if new and notify is not None and not self.rare:
             seen = f"column {self.name!r} holds categories the model has not seen"
-            notify(self.name, f"{seen}: {_some(new)}")
+            notify(self.name, f"{seen}: {_some(new)}", _first_row(texts, new[0]))
         return np.array([*codes, np.nan])[texts.codes][:, None]
 
     def _code(self, text: str, place: dict[str, int], unknown: int) -> int:
@@ -248,9 +248,13 @@ def _read(
         sentence = f"column {name!r} holds texts that are not {what}: {_some(strange)}"
         if notify is None:
             raise ValueError(f"X: {sentence}; correct them, or pass None where a value is missing.")
-        notify(name, sentence)
+        notify(name, sentence, _first_row(texts, strange[0]))
     values = [np.nan if value is None else value for value in found]
     return np.array([*values, np.nan])[texts.codes]
+
+
+def _first_row(texts: Texts, text: str) -> int:
+    return int(np.argmax(texts.codes == texts.distinct.index(text)))
 
 
 def _other_kind(name: str, values: Values, expected: str) -> ValueError:

@@ -23,6 +23,7 @@ from .texts import (
     as_days,
     as_number,
     date_reading,
+    in_figures,
     number_reading,
     whole_numbers,
 )
@@ -210,7 +211,7 @@ class _Learner:
             if len(present) == 0:
                 return Unused(self.name, "empty")
             if not missing and present.min() == present.max():
-                return Unused(self.name, f"always {present[0]:.4g}")
+                return Unused(self.name, f"always {in_figures(present[0])}")
             if whole and are_ids(values, self.name):
                 return Unused(self.name, "an id, different in every row")
         return Number(self.name, missing, style, mistakes or [])

@@ -236,3 +236,18 @@ def _are_rare(mistakes: list[str], texts: Texts) -> bool:
     among = np.isin(texts.distinct, mistakes)
     rows = int(texts.counts[among].sum())
     return rows <= max(1, int(_SHARE_OF_MISTAKES * texts.counts.sum()))
+
+
+def in_figures(number: float) -> str:
+    """A number as people write it, with four digits or more.
+
+    Examples
+    --------
+    >>> in_figures(96860.0), in_figures(1234.56789), in_figures(0.25), in_figures(3e-12)
+    ('96,860', '1,234.6', '0.25', '3e-12')
+    """
+    if abs(number) >= 1e15:
+        return f"{number:.4g}"
+    if number == int(number):
+        return f"{int(number):,}"
+    return f"{number:,.1f}" if abs(number) >= 1_000 else f"{number:.4g}"

@@ -34,6 +34,8 @@ _DEFAULT_POINTS = 1_000
 MANY_CLASSES = 100
 """More classes than this have one Gram, and one noise, for all of them."""
 _SECONDS_BETWEEN_LINES = 10.0
+# Probabilities that people write down sum to one up to this.
+_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,17 @@ def class_prior(prior: Any, class_weights: Array) -> Array:
         f"class_prior={prior!r} is not valid; pass 'empirical', 'uniform', or {n_classes} positive "
         "numbers, one per class in the order of classes_."
     )
+
+
+def check_sums_to_one(name: str, probabilities: Any) -> None:
+    """`ValueError` if numbers that are given as probabilities do not sum to one."""
+    if isinstance(probabilities, str):
+        return
+    total = float(np.sum(as_numbers(probabilities)))
+    if abs(total - 1.0) > _ROUNDING:
+        raise ValueError(
+            f"{name}={probabilities!r} sums to {total:.6g}; pass probabilities that sum to 1."
+        )
 
 
 def _alpha(value: Any) -> float | str:

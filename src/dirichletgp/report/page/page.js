@@ -15,7 +15,7 @@
   function drawClasswise() {
     const curve = data.classwise[Number(choice.value)];
     place("classwise").setAttribute("aria-label",
-      `Reliability diagram of class ${curve.label} against the rest, calibration error ${curve.error.toFixed(3)}. Arrow keys read it point by point.`);
+      `Reliability diagram of class ${curve.label} against the rest, calibration error ${(100 * curve.error).toFixed(1)} percentage points. Arrow keys read it point by point.`);
     charts.reliability(place("classwise"), curve,
       { score: `Predicted probability of ${curve.label}`, event: `Observed share of ${curve.label}` });
   }

@@ -207,7 +207,7 @@ def layout_of_file(path: str, encoding: str) -> CsvLayout:
     """The layout of a CSV file, compressed or not."""
     import pyarrow as pa
 
-    with pa.input_stream(path, compression="detect") as stream:
+    with in_one_line(path), pa.input_stream(path, compression="detect") as stream:
         return csv_layout(PeekableStream(stream), path, encoding)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...core.arrays import Array
 from ...core.fields import FINITE, expect, real_number, text, texts, truth
 from ..kinds import PARTS, Notify
-from ..texts import as_days, as_number, is_date_pattern
+from ..texts import as_days, as_number, in_figures, is_date_pattern
 from .errors import TableError
 from .values import days_of, numbers_of, texts_of, unread
 
@@ -39,7 +39,7 @@ class Number:
         """What is done, in words."""
         if not self.missing:
             return "number"
-        return f"number, missing becomes {self.median:.4g} and is marked"
+        return f"number, missing becomes {in_figures(self.median)} and is marked"
 
     def values(self, array: Any, notify: Notify) -> Array:
         """Features (n, k) of a column."""
@@ -88,7 +88,7 @@ class Category:
         unknown = [text for text, place in zip(texts.distinct, places, strict=True) if place < 0]
         if unknown:
             seen = "holds categories the model has not seen"
-            notify(self.name, f"column {self.name!r} {seen}: {_some(unknown)}")
+            notify(self.name, f"column {self.name!r} {seen}: {_some(unknown)}", None)
         places.append(len(self.levels) - 1 if self.missing else -1)
         chosen = np.array(places)[texts.codes]
         out = np.zeros((len(chosen), len(self.levels)))
@@ -237,7 +237,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 
 def _tell_of(what: str, name: str, strange: list[str], notify: Notify) -> None:
     if strange:
-        notify(name, f"column {name!r} holds texts that are not {what}: {_some(strange)}")
+        notify(name, f"column {name!r} holds texts that are not {what}: {_some(strange)}", None)
 
 
 def _some(texts: list[str]) -> str:

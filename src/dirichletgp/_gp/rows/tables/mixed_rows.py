@@ -88,7 +88,7 @@ class MixedReader:
     def _matrix(self, batch: Any) -> Array:
         return self.columns.matrix(batch, self._note)
 
-    def _note(self, column: str, sentence: str) -> None:
+    def _note(self, column: str, sentence: str, _row: int | None) -> None:
         if "categories" not in sentence:
             self.notes.setdefault(column, sentence)
 

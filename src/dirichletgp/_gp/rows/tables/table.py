@@ -46,6 +46,10 @@ _FEWEST_ROWS, _MOST_ROWS = 1_024, 32_768
 # How pyarrow begins to say what is wrong with a file.
 _SOURCE = re.compile(r".* input source '(?P<name>.*?)': (Invalid: )?")
 
+_RAGGED = re.compile(
+    r"Row #(?P<line>\d+): Expected (?P<wanted>\d+) columns, got (?P<found>\d+): (?P<text>.*)"
+)
+
 
 def table_rows(given: "Given") -> "RowSource":
     """Rows of the table that `fit` was given, as training asks for them."""
@@ -279,6 +283,10 @@ def in_one_line(name: str) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise not_text(name, error.encoding) from error
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise TableError(f"{name} cannot be read: {error}") from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise _in_our_words(name, str(error).splitlines()[0]) from error
 
@@ -291,6 +299,13 @@ def _in_our_words(name: str, line: str) -> TableError:
         line = line[within.end() :]
     if "UTF8" in line:
         return not_text(name, "utf-8")
+    ragged = _RAGGED.search(line)
+    if ragged:
+        wanted, found = ragged["wanted"], ragged["found"]
+        return TableError(
+            f"{name} cannot be read: line {ragged['line']} has {found} values where the first "
+            f"line has {wanted} names: {ragged['text']}"
+        )
     if "CSV conversion error" in line:
         return NotNumbersError(f"{name} cannot be read: {line}")
     return TableError(f"{name} cannot be read: {line}")

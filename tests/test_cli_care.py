@@ -1,0 +1,358 @@
+"""The command line takes care: of files it is given, of work done, of what people conclude."""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
+
+from dirichletgp import DirichletGPClassifier
+from dirichletgp.cli import main
+
+FAST = ("--n-inducing", "25", "--kernel", "rbf")
+
+
+def table_text(n=80, seed=0, labels=("no", "yes"), **more):
+    """CSV with a number, a category, and more columns as they are given."""
+    rng = np.random.default_rng(seed)
+    dose = rng.normal(size=n)
+    sick = (dose + 0.5 * rng.normal(size=n) > 0).astype(int)
+    columns = {
+        "dose": [f"{d:.4f}" for d in dose],
+        "colour": rng.choice(["red", "green", "blue"], size=n).tolist(),
+        "sick": [labels[s] for s in sick],
+    }
+    for name, values in more.items():
+        columns[name] = values(dose, sick) if callable(values) else values
+    lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def run(monkeypatch, capfdbinary, tmp_path):
+    """Run a command in a folder of its own: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, stdin=b""):
+        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        monkeypatch.setenv("COLUMNS", "120")
+        capfdbinary.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capfdbinary.readouterr()
+        return ended.value.code or 0, captured.out.decode(), captured.err.decode()
+
+    return run
+
+
+@pytest.fixture
+def fit(run):
+    """Fit a table in the folder, quickly."""
+    return lambda table, *arguments: run("fit", table, "-t", "sick", *FAST, *arguments)
+
+
+@pytest.fixture(scope="module")
+def saved_model(tmp_path_factory):
+    """A model file of a table of the command line."""
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "p.csv").write_text(table_text())
+    with pytest.MonkeyPatch.context() as patch:
+        arguments = ["fit", folder / "p.csv", "-t", "sick", "-o", folder / "m.dgp", "--json", *FAST]
+        patch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
+        with pytest.raises(SystemExit):
+            main()
+    return (folder / "m.dgp").read_bytes()
+
+
+@pytest.fixture
+def kept(tmp_path, saved_model):
+    """Files that are there; afterwards each must hold what it held."""
+    files = {
+        "p.csv": table_text().encode(),
+        "new.csv": table_text(40, seed=1).encode(),
+        "m.dgp": saved_model,
+        "page.html": b"<!doctype html><title>mine</title>",
+        "notes.bin": b"PK\x03\x04\0\0something else",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    yield tmp_path
+    for name, content in files.items():
+        assert (tmp_path / name).read_bytes() == content, name
+
+
+def assert_refused(outcome, reason):
+    code, out, err = outcome
+    assert code == 2
+    assert err.startswith("error: ")
+    assert reason in err
+    assert err.count("\n") == 1
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "p.csv", "-t", "sick", "-o", "p.csv", *FAST),
+        ("fit", "p.csv", "-t", "sick", "-o", "new.dgp", "--report", "p.csv", *FAST),
+        ("fit", "p.csv", "-t", "sick", "-o", "new.csv", "--test", "new.csv", *FAST),
+        ("predict", "m.dgp", "new.csv", "-o", "new.csv"),
+        ("predict", "m.dgp", "new.csv", "-o", "m.dgp", "--output-format", "csv"),
+        ("report", "m.dgp", "new.csv", "-o", "m.dgp"),
+        ("report", "m.dgp", "new.csv", "-o", "new.csv"),
+        ("audit", "p.csv", "-t", "sick", "-o", "p.csv", *FAST),
+    ],
+)
+def test_an_input_is_never_replaced_not_even_by_force(run, kept, arguments):
+    assert_refused(run(*arguments), "would replace the input")
+    assert_refused(run(*arguments, "--force"), "would replace the input")
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link], ids=["link", "hard link"])
+def test_an_input_is_recognised_under_another_name(run, kept, link):
+    link("new.csv", "other.csv")
+    assert_refused(run("predict", "m.dgp", "new.csv", "-o", "other.csv"), "would replace the input")
+    assert_refused(run("predict", "m.dgp", "other.csv", "-o", "new.csv"), "would replace the input")
+
+
+def test_a_file_on_standard_input_is_an_input_too(kept):
+    command = [sys.executable, "-m", "dirichletgp.cli", "predict", "m.dgp", "-", "-o", "new.csv"]
+    with (kept / "new.csv").open() as rows:
+        done = subprocess.run(
+            command, stdin=rows, cwd=kept, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert "would replace the input -" in done.stderr
+
+
+def test_two_outputs_are_two_files(fit, kept):
+    refused = fit("p.csv", "-o", "same", "--report", "./same")
+    assert_refused(refused, "--output and --report are the same file")
+    assert not (kept / "same").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("fit", "p.csv", "-t", "sick", "-o", "new.csv"), "new.csv exists and is no model"),
+        (("fit", "p.csv", "-t", "sick", "-o", "page.html"), "page.html exists and is no model"),
+        (("report", "m.dgp", "new.csv", "-o", "notes.bin"), "notes.bin exists and is no HTML page"),
+        (("predict", "m.dgp", "new.csv", "-o", "page.html", "--output-format", "csv"), "no table"),
+        (("predict", "m.dgp", "new.csv", "-o", "notes.bin", "--output-format", "csv"), "no table"),
+    ],
+)
+def test_a_file_of_another_kind_is_replaced_only_by_force(run, kept, arguments, reason):
+    assert_refused(run(*arguments), f"{reason}; pass another name, or --force")
+
+
+def test_force_replaces_a_file_of_another_kind_and_the_same_kind_needs_none(run, kept):
+    (kept / "old.txt").write_text("something")
+    arguments = ("report", "m.dgp", "new.csv", "-o", "old.txt")
+    assert run(*arguments, "--force")[0] == 0
+    assert "<html" in (kept / "old.txt").read_text()
+    assert run(*arguments)[0] == 0
+    for _ in range(2):
+        assert run("predict", "m.dgp", "new.csv", "-o", "out.csv")[0] == 0
+
+
+def test_models_and_pages_do_not_go_to_standard_output(run, fit, kept):
+    assert_refused(fit("p.csv", "-o", "-"), "a model cannot be written to standard output")
+    assert_refused(run("report", "m.dgp", "new.csv", "-o", "-"), "cannot be written to standard")
+    assert not (kept / "-").exists()
+
+
+def without_training(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("training began")
+
+    monkeypatch.setattr(DirichletGPClassifier, "fit", refuse)
+
+
+def test_test_rows_are_checked_before_training(fit, kept, monkeypatch):
+    without_training(monkeypatch)
+    (kept / "other.csv").write_text(table_text(20, labels=("no", "maybe")))
+    assert_refused(fit("p.csv", "--test", "other.csv"), "holds 'maybe', a class the model does not")
+    (kept / "columns.csv").write_text("age,sick\n1,yes\n2,no\n")
+    assert_refused(fit("p.csv", "--test", "columns.csv"), "has no column 'dose'")
+
+
+def test_what_a_report_needs_is_checked_before_training(fit, kept, monkeypatch):
+    without_training(monkeypatch)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert_refused(fit("p.csv", "-o", "a.dgp", "--report", "r.html"), "a report needs jinja2")
+
+
+def test_a_report_that_fails_leaves_the_model(fit, kept, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("no more")
+
+    monkeypatch.setattr("dirichletgp.cli.fit.write_table_report", fail)
+    assert fit("p.csv", "-o", "a.dgp", "--report", "r.html")[0] == 2
+    assert DirichletGPClassifier.load(kept / "a.dgp").classes_.tolist() == ["no", "yes"]
+
+
+def test_a_second_fit_that_is_interrupted_leaves_the_model_that_was_measured(
+    fit, kept, monkeypatch
+):
+    whole_fit = DirichletGPClassifier.fit
+    fits = []
+
+    def fit_once(self, *arguments):
+        fits.append(self)
+        if len(fits) == 2:
+            raise KeyboardInterrupt
+        return whole_fit(self, *arguments)
+
+    monkeypatch.setattr(DirichletGPClassifier, "fit", fit_once)
+    assert fit("p.csv", "-o", "a.dgp")[0] == 130
+    assert DirichletGPClassifier.load(kept / "a.dgp").class_count_.sum() == 60
+
+
+def test_the_model_that_is_kept_has_learned_from_all_rows(run, fit, kept):
+    code, out, err = fit("p.csv", "-o", "a.dgp", "--json")
+    assert code == 0, err
+    said = json.loads(out)
+    assert (said["training_rows"], said["test"]["rows"], said["refitted"]) == (80, 20, True)
+    assert DirichletGPClassifier.load("a.dgp").class_count_.sum() == 80
+    assert "measured before it was fitted again, to all 80 rows" in run("info", "a.dgp")[1]
+    _, out, _ = fit("p.csv", "-o", "b.dgp", "--json", "--no-refit")
+    apart = json.loads(out)
+    assert (apart["training_rows"], apart["refitted"]) == (60, False)
+    assert DirichletGPClassifier.load("b.dgp").class_count_.sum() == 60
+    assert apart["test"] == said["test"]
+
+
+def test_a_category_of_held_out_rows_only_is_known_to_the_model_that_is_kept(run, kept):
+    names = [f"c{i}" for i in range(80)]
+    (kept / "many.csv").write_text(table_text(town=names))
+    run("fit", "many.csv", "-t", "sick", "-o", "a.dgp", "--category", "town", *FAST)
+    assert run("predict", "a.dgp", "many.csv", "-o", "out.csv")[0] == 0
+
+
+def test_a_column_that_is_kept_is_there_whatever_its_name(run, kept):
+    rows = (kept / "new.csv").read_text().replace("sick", "label")
+    (kept / "named.csv").write_text(rows)
+    code, out, err = run("predict", "m.dgp", "named.csv", "--keep", "label")
+    assert code == 0
+    assert "note: column 'label' is kept as 'label_'" in err
+    header, first = out.splitlines()[:2]
+    assert header.startswith('"label_","label","probability"')
+    assert first.split(",")[0].strip('"') == rows.splitlines()[1].split(",")[2]
+
+
+def test_the_target_cannot_be_left_out(fit, kept):
+    assert_refused(fit("p.csv", "--drop", "sick"), "--drop sick: that is the target")
+
+
+def test_errors_of_files_name_the_file(run, fit, kept):
+    (kept / "cut.csv.gz").write_bytes(gzip.compress((kept / "p.csv").read_bytes())[:300])
+    assert_refused(fit("cut.csv.gz", "-o", "a.dgp"), "cut.csv.gz cannot be read")
+    if os.path.exists("/dev/full"):
+        full = ("-o", "/dev/full", "--output-format", "csv")
+        refused = run("predict", "m.dgp", "new.csv", *full)
+        assert_refused(refused, "/dev/full: No space left on device")
+        assert_refused(
+            fit("p.csv", "-o", "/dev/full", "--json"), "/dev/full: No space left on device"
+        )
+
+
+def test_a_table_without_a_line_of_names_is_recognised(fit, kept):
+    rows = (kept / "p.csv").read_text().split("\n", 1)[1]
+    (kept / "nameless.csv").write_text(rows)
+    assert_refused(fit("nameless.csv"), "the file has no line of names: put one before the first")
+
+
+def test_errors_say_which_line_of_a_table_is_wrong(run, fit, kept):
+    lines = (kept / "p.csv").read_text().splitlines()
+    (kept / "ragged.csv").write_text("\n".join([*lines[:40], "1.5,red", *lines[40:]]))
+    reason = "line 41 has 2 values where the first line has 3 names: 1.5,red"
+    assert_refused(fit("ragged.csv"), reason)
+
+
+def test_errors_say_which_row_of_a_prediction_is_wrong(run, kept, monkeypatch):
+    monkeypatch.setattr("dirichletgp._gp.rows.tables.csv_tables._BLOCK_BYTES", 500)
+    header, *lines = (kept / "new.csv").read_text().splitlines()
+    for wrong, what in (("soon,red,no", "not numbers: 'soon'"), ("1,mauve,no", "seen: 'mauve'")):
+        (kept / "wrong.csv").write_text("\n".join([header, *lines, wrong]))
+        refused = run("predict", "m.dgp", "wrong.csv", "-o", "out.csv")
+        assert_refused(refused, f"{what}, first in row 41")
+
+
+def test_numbers_are_written_as_people_write_them(fit, kept):
+    (kept / "constant.csv").write_text(table_text(income=["96860"] * 80))
+    _, out, _ = fit("constant.csv", "-o", "a.dgp")
+    assert "always 96,860" in out
+
+
+def test_an_interruption_at_any_time_is_one_line(run, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    module = sys.modules["dirichletgp.cli.main"]
+    monkeypatch.setattr(module.importlib, "import_module", interrupted)
+    assert run("--help") == (130, "", "error: interrupted\n")
+
+
+def warnings_of(outcome):
+    code, out, err = outcome
+    assert code == 0, err
+    return json.loads(out)["warnings"]
+
+
+def test_a_column_that_gives_the_label_away_is_named(fit, kept):
+    def price(dose, sick):
+        return ["" if s else "12.5" for s in sick]
+
+    def day(dose, sick):
+        return [f"{10 * s + 0.01 * i:.2f}" for i, s in enumerate(sick)]
+
+    (kept / "telling.csv").write_text(table_text(200, price=price, day=day))
+    found = warnings_of(fit("telling.csv", "-o", "a.dgp", "--json"))
+    assert [text.split("'")[1] for text in found] == ["price", "day"]
+    assert all("is it known before the label is?" in text for text in found)
+    assert warnings_of(fit("p.csv", "-o", "a.dgp", "--json")) == []
+
+
+def test_test_rows_that_were_training_rows_are_counted(fit, kept):
+    rows = (kept / "p.csv").read_text().splitlines()
+    (kept / "half.csv").write_text("\n".join([*rows[:31], *table_text(30, 5).splitlines()[1:]]))
+    found = warnings_of(fit("p.csv", "--test", "half.csv", "-o", "a.dgp", "--json"))
+    assert "30 of 60 test rows are training rows too" in found[0]
+    assert warnings_of(fit("p.csv", "--test", "new.csv", "-o", "a.dgp", "--json")) == []
+
+
+def test_rows_that_are_equal_by_chance_are_no_copies(fit, kept):
+    coarse = ["1" if i % 3 else "2" for i in range(80)]
+    rows = [f"{a},{'yes' if i % 2 else 'no'}" for i, a in enumerate(coarse)]
+    (kept / "coarse.csv").write_text("\n".join(["dose,sick", *rows]))
+    assert warnings_of(fit("coarse.csv", "--test", "coarse.csv", "-o", "a.dgp", "--json")) == []
+
+
+def test_a_class_with_few_rows_is_named_also_on_the_page(fit, kept):
+    rows = (kept / "p.csv").read_text().replace("no\n", "never\n", 8).replace("never", "rare", 7)
+    (kept / "rare.csv").write_text(rows)
+    arguments = ("-o", "a.dgp", "--report", "r.html")
+    found = warnings_of(fit("rare.csv", *arguments, "--json"))
+    assert "fewer than 10 rows to learn from: 'never' (1), 'rare'" in found[0]
+    assert "rows to learn from: &#39;never&#39; (1)" in (kept / "r.html").read_text()
+
+
+def test_scores_stand_beside_those_of_guessing(fit, kept):
+    _, out, _ = fit("p.csv", "--test", "new.csv", "-o", "a.dgp", "--json")
+    metrics = json.loads(out)["test"]["metrics"]
+    truth = [row.split(",")[2] for row in (kept / "new.csv").read_text().splitlines()[1:]]
+    often = max(truth.count("yes"), truth.count("no")) / len(truth)
+    assert metrics["accuracy"]["baseline"] == pytest.approx(often)
+    assert metrics["auc"]["baseline"] == 0.5
+    assert metrics["ece"]["baseline"] is None
+    _, out, _ = fit("p.csv", "-o", "a.dgp")
+    assert "guessing" in out
+    assert "\u00a0pp" in out

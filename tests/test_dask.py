@@ -246,7 +246,7 @@ def test_a_killed_worker_costs_its_chunks_only(cluster, data, in_memory):
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             keys = [key for held in cluster.has_what().values() for key in held]
-            if sum("_statistics_of_chunk" in str(key) for key in keys) >= 2:
+            if sum("_sums_of_chunk" in str(key) for key in keys) >= 2:
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
                 return

@@ -20,7 +20,7 @@ from ..rows.door import PassObserver
 from ..rows.in_memory import InMemoryRows
 from .fitted import Model
 from .kernel_search import State, basis_of
-from .label_search import LabelSearch, rows_that_score
+from .label_search import LabelSearch, rows_that_score, scoring_rows
 from .region_search import (
     EVALUATIONS,
     Proposal,
@@ -194,7 +194,7 @@ class Cutter:
         basis, state = basis_of(state)
         statistics = pool.class_statistics(basis, workers)
         prior, variance = self.rows.prior, basis.kernel.variance
-        rows = rows_that_score(pool, basis, len(prior), self.resources)
+        rows = rows_that_score(pool, basis, scoring_rows(len(prior)), self.resources)
         transform = self._labels(state, LabelSearch(statistics, variance, prior, rows, workers))
         posterior = Posterior.from_statistics(statistics, variance, transform, prior, workers)
         return self._log_probabilities(

@@ -15,7 +15,8 @@ from dirichletgp._gp.core.counted import CountedPosterior
 from dirichletgp._gp.core.probabilities.softmax import class_probabilities
 from dirichletgp._gp.core.regions import grown
 from dirichletgp._gp.core.regressions import LabelTransform
-from dirichletgp._gp.training import schedule
+from dirichletgp._gp.training import cutting, schedule
+from dirichletgp._gp.training.label_search import rows_that_score
 from dirichletgp._gp.training.region_search import affordable, sizes_to_try
 
 N = 1_600
@@ -348,9 +349,20 @@ def test_rows_are_not_cut_where_that_does_not_pay(monkeypatch):
     notes = [stage["note"] for stage in classifier.history_ if stage["stage"].startswith("regions")]
     assert classifier.n_regions_ == 1
     assert "no regions" in notes[-1]
-    # The first model, without regions, has a label transform of its own: labels are predictable.
-    first = float(notes[0].rpartition("without regions: ")[2].split(",")[0])
-    assert first < 0.62
+
+
+def test_the_model_that_regions_are_compared_with_has_labels_chosen_by_many_rows(monkeypatch):
+    monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
+    asked = []
+
+    def score(pool, basis, size, *more):
+        asked.append(size)
+        return rows_that_score(pool, basis, size, *more)
+
+    monkeypatch.setattr(cutting, "rows_that_score", score)
+    quick(n_regions="auto", n_inducing=40).fit(*patchwork(6_000))
+    assert asked
+    assert min(asked) >= 1_000
 
 
 def test_regions_points_and_classes_share_the_memory():

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core.arrays import AnyArray, Array
+from .core.arrays import AnyArray, Array, Integers
 from .core.kernels import Kernel
 from .core.parallel import Workers
 from .core.probabilities.dirichlet import (
@@ -424,30 +424,13 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         weights = fitted.encoder.whole_weights(codes, weights)
-        model = fitted.model
-        if isinstance(model, RegionalModel):
-            return model.of_left_out(
-                class_probabilities,
-                rows,
-                fitted.encoder.scale,
-                self.n_jobs,
-                lambda posterior, vectors, place: posterior.latent_without_row(
-                    vectors, codes[place], None if weights is None else weights[place]
-                ),
-            )
-        posterior = model.prepared(self.n_jobs)
-        basis = model.basis
-        left_out = model.left_out
 
-        def of_block(block: Array, place: slice) -> Array:
+        def without(posterior: Any, vectors: Array, place: slice | Integers) -> tuple[Array, Array]:
             own = None if weights is None else weights[place]
-            block = block[: place.stop - place.start]
-            latents = posterior.latent_without_row(basis.vectors(block), codes[place], own)
-            if left_out is not None:
-                latents = left_out.replaced(block, codes[place], *latents)
-            return class_probabilities(*latents)
+            latents: tuple[Array, Array] = posterior.latent_without_row(vectors, codes[place], own)
+            return latents
 
-        return self._of_blocks(of_block, rows, of_training_rows=True)
+        return self._left_out(rows, codes, without)
 
     def _loo_of_votes(self, X: Any, Y: Any, sample_weight: Any) -> Array:
         """`loo_proba` of rows that were fitted with votes for classes."""
@@ -467,26 +450,33 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         weights = sample_weights(sample_weight, len(rows))
         if weights is not None:
             votes = votes * weights[:, None]
+
+        def without(posterior: Any, vectors: Array, place: slice | Integers) -> tuple[Array, Array]:
+            latents: tuple[Array, Array] = posterior.latent_without_votes(vectors, votes[place])
+            return latents
+
+        # What is kept of left-out rows is the same for each class that a row has votes for.
+        return self._left_out(rows, codes[votes.argmax(axis=1)], without)
+
+    def _left_out(
+        self, rows: AnyArray, codes: Integers, without: Callable[..., tuple[Array, Array]]
+    ) -> Array:
+        """Class probabilities of training rows; `without` says what a posterior predicts of them.
+
+        It is given the posterior, the whitened vectors of some rows, and their place among all.
+        """
+        fitted = self._fitted
         model = fitted.model
         if isinstance(model, RegionalModel):
-            return model.of_left_out(
-                class_probabilities,
-                rows,
-                fitted.encoder.scale,
-                self.n_jobs,
-                lambda posterior, vectors, place: posterior.latent_without_votes(
-                    vectors, votes[place]
-                ),
-            )
+            scale = fitted.encoder.scale
+            return model.of_left_out(class_probabilities, rows, scale, self.n_jobs, without)
         posterior = model.prepared(self.n_jobs)
-        basis, left_out = model.basis, model.left_out
 
         def of_block(block: Array, place: slice) -> Array:
             block = block[: place.stop - place.start]
-            latents = posterior.latent_without_votes(basis.vectors(block), votes[place])
-            if left_out is not None:
-                # It is the same for each class that a row has votes for.
-                latents = left_out.replaced(block, codes[votes[place].argmax(axis=1)], *latents)
+            latents = without(posterior, model.basis.vectors(block), place)
+            if model.left_out is not None:
+                latents = model.left_out.replaced(block, codes[place], *latents)
             return class_probabilities(*latents)
 
         return self._of_blocks(of_block, rows, of_training_rows=True)

@@ -1,6 +1,6 @@
 """Regions: what they bring on large datasets, beside boosted trees, and how that grows with rows.
 
-    python benchmarks/bench_regions.py scores [--classes 2 | 7] [--rows 522910]
+    python benchmarks/bench_regions.py [scores] [--classes 2 | 7] [--rows 522910]
     python benchmarks/bench_regions.py growth [--classes 2 | 7] [--plot docs/images/regions.png]
     python benchmarks/bench_regions.py datasets [--names electricity skin]
 
@@ -123,7 +123,7 @@ class Results:
         for r in self._known:
             if (r["data"], r["method"], r["asked"]) == (name, method, n_rows):
                 return r
-        command = [sys.executable, __file__, "fit", name, method, str(n_rows)]
+        command = [sys.executable, __file__, "--fit", name, method, str(n_rows)]
         found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         r = json.loads(found.stdout.splitlines()[-1]) | {"asked": n_rows}
         if self._path is not None:
@@ -186,47 +186,47 @@ def draw(found, path):
     figure.savefig(path, dpi=150)
 
 
-def _parser():
+def _arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--methods", nargs="+", choices=METHODS)
-    common.add_argument("--quick", action="store_true", help="few rows")
-    common.add_argument("--out", type=Path, help="keep results here, and go on from there")
-    classes = argparse.ArgumentParser(add_help=False)
-    classes.add_argument("--classes", type=int, choices=(2, 7), default=2)
-    scores = commands.add_parser("scores", parents=[common, classes])
-    scores.add_argument("--rows", type=int, nargs="+", default=[ALL_ROWS])
-    growth = commands.add_parser("growth", parents=[common, classes])
-    growth.add_argument("--rows", type=int, nargs="+", default=list(GROWING))
-    growth.add_argument("--plot", type=Path)
-    datasets = commands.add_parser("datasets", parents=[common])
-    datasets.add_argument("--names", nargs="+", choices=list(DATASETS), default=list(DATASETS))
-    fit = commands.add_parser("fit")
-    fit.add_argument("task", nargs=3, metavar=("DATA", "METHOD", "ROWS"))
-    return parser
+    parser.add_argument(
+        "what", nargs="?", choices=("scores", "growth", "datasets"), default="scores"
+    )
+    parser.add_argument("--classes", type=int, choices=(2, 7), default=2)
+    parser.add_argument("--rows", type=int, nargs="+", help="training rows, instead of the usual")
+    parser.add_argument("--methods", nargs="+", choices=METHODS)
+    parser.add_argument("--names", nargs="+", choices=list(DATASETS), default=list(DATASETS))
+    parser.add_argument("--plot", type=Path, help="draw what growth found")
+    parser.add_argument("--quick", action="store_true", help="few rows")
+    parser.add_argument("--out", type=Path, help="keep results here, and go on from there")
+    parser.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def sizes_of(what, quick):
+    """Numbers of training rows; no dataset has as many as the largest."""
+    if what == "growth":
+        return QUICK_GROWING if quick else GROWING
+    if quick:
+        return (QUICK_ROWS,)
+    return (ALL_ROWS,) if what == "scores" else (10**9,)
 
 
 def main():
-    arguments = _parser().parse_args()
-    if arguments.command == "fit":
-        name, method, n_rows = arguments.task
+    arguments = _arguments()
+    if arguments.fit:
+        name, method, n_rows = arguments.fit
         return fit_and_report(name, method, int(n_rows))
     say_where()
     results = Results(arguments.out)
-    if arguments.command == "datasets":
-        sizes = [QUICK_ROWS if arguments.quick else 10**9]
-        methods = arguments.methods or METHODS[:2]
-        found = table(arguments.names, methods, sizes, results)
-        if {"regions", "no regions"} <= set(methods):
-            say_how_much_worse(found)
-        return None
-    name = "covertype" if arguments.classes == 7 else "coverbin"
-    sizes = arguments.rows
-    if arguments.quick:
-        sizes = QUICK_GROWING if arguments.command == "growth" else [QUICK_ROWS]
-    found = table([name], arguments.methods or METHODS, sizes, results)
-    if getattr(arguments, "plot", None) is not None:
+    sizes = arguments.rows or sizes_of(arguments.what, arguments.quick)
+    names = ["covertype" if arguments.classes == 7 else "coverbin"]
+    methods = arguments.methods or METHODS
+    if arguments.what == "datasets":
+        names, methods = arguments.names, arguments.methods or METHODS[:2]
+    found = table(names, methods, sizes, results)
+    if arguments.what == "datasets" and {"regions", "no regions"} <= set(methods):
+        say_how_much_worse(found)
+    if arguments.plot is not None:
         draw(found, arguments.plot)
     return None
 

@@ -162,8 +162,8 @@ class Checkpoint:
         self,
         state: DirichletState,
         rng: np.random.RandomState,
-        proposal: Proposal | None,
-        decided: bool,
+        proposal: Proposal | None = None,
+        decided: bool = False,
     ) -> None:
         """Write down what training found, and which regions it proposed."""
         kernel, arrays = state.kernel.described()

@@ -140,8 +140,8 @@ class TrainingRecord(Protocol):
         self,
         state: DirichletState,
         rng: np.random.RandomState,
-        proposal: Proposal | None,
-        decided: bool,
+        proposal: Proposal | None = None,
+        decided: bool = False,
     ) -> None:
         """Write down what training found, and which regions it proposed."""
 

@@ -603,6 +603,10 @@ class DirichletGPClassifier(DecidingClassifier):
         alone: sums over older rows are written in the old points and cannot be translated. Give the
         older rows to `partial_fit` again if they should count.
 
+        Regions are cut anew, too: whether, how many and where follows from these rows as in `fit`,
+        so a region in which rows have piled up becomes several, and "auto" does not cut fewer than
+        30,000 rows. The last stage of `history_` says what there was before and what there is now.
+
         Parameters
         ----------
         X : array-like of shape (n, n_features)
@@ -621,7 +625,8 @@ class DirichletGPClassifier(DecidingClassifier):
         weights = sample_weights(sample_weight, len(rows))
         coded = Chunk(rows, codes, weights).of_positive_weight()
         start = fitted.model.kernel
-        self._result = self._trained_on(coded, fitted.classes, fitted.features, start)
+        trained = self._trained_on(coded, fitted.classes, fitted.features, start)
+        self._result = streams.with_word_of_regions(trained, fitted.model)
         return self
 
     def compact(self) -> Self:

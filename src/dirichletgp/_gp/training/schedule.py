@@ -20,17 +20,19 @@ Where there are no more rows than points, the rows themselves are the points: th
 Many classes share one noise and one Gram (`even_labels.py`): 2 and the comparison are skipped.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
-from ..core.parallel import row_slices
+from ..core.parallel import Workers, row_slices
 from ..core.probabilities.softmax import class_probabilities, log_probability_of
 from ..core.probabilities.tolerance import probabilities_within
+from ..core.regional import RegionalBasis, RegionalStatistics
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
@@ -51,6 +53,7 @@ from .kernel_search import (
 from .label_search import LabelSearch, rows_that_score, scoring_rows
 from .log_odds import log_odds_beliefs
 from .plain_models import Loss, plain_losses, warn_of_plain_model
+from .region_search import Proposal
 from .regional import AnyModel
 from .set_scores import SetScores, set_scores
 from .settings import DirichletSettings, Progress, Resources, Stage
@@ -134,13 +137,30 @@ class TrainingRecord(Protocol):
     def trained(self, rng: np.random.RandomState, expected: Expected) -> DirichletState | None:
         """What training found before it was stopped; `rng` is set to what it was then."""
 
-    def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
-        """Write down what training found."""
+    def proposal(
+        self, rows: InMemoryRows, expected: Expected, workers: Workers
+    ) -> tuple[Proposal | None, bool]:
+        """The regions that were proposed for the rows to learn from, and whether they are taken."""
+
+    def keep_trained(
+        self,
+        state: DirichletState,
+        rng: np.random.RandomState,
+        proposal: Proposal | None = None,
+        decided: bool = False,
+    ) -> None:
+        """Write down what training found, and which regions it proposed."""
+
+    def keep_decision(self) -> None:
+        """Write down that the regions are taken: a pass over all rows begins anew."""
 
     def statistics(self) -> tuple[ClassStatistics, int] | None:
         """The statistics of the first rows, and how many these are."""
 
-    def keep_statistics(self, statistics: ClassStatistics, done: int) -> None:
+    def regional_statistics(self, n_points: Sequence[int]) -> tuple[RegionalStatistics, int] | None:
+        """The same of regions that have so many points each."""
+
+    def keep_statistics(self, statistics: ClassStatistics | RegionalStatistics, done: int) -> None:
         """Write down the statistics of the first rows, if it is time to."""
 
 
@@ -193,12 +213,22 @@ class Trained(NamedTuple):
 class _Watcher:
     """Tells progress and record how far the pass over all rows has come."""
 
-    def __init__(self, progress: Progress, record: TrainingRecord | None):
+    def __init__(
+        self,
+        progress: Progress,
+        record: TrainingRecord | None,
+        regions: RegionalBasis | None = None,
+    ):
         self._progress = progress
         self._record = record
+        self._regions = regions
 
-    def resumed(self) -> tuple[ClassStatistics, int] | None:
-        return None if self._record is None else self._record.statistics()
+    def resumed(self) -> tuple[Any, int] | None:
+        if self._record is None:
+            return None
+        if self._regions is None:
+            return self._record.statistics()
+        return self._record.regional_statistics([len(b.points) for b in self._regions.bases])
 
     def begin(self, done: int, total: int) -> None:
         self._progress.begin_rows(done, total)
@@ -243,24 +273,24 @@ class Trainer:
         """
         cutter = None
         if self._may_cut and not self._pooled:
-            cutter = Cutter(self.rows, self.settings, self.resources, in_pieces=record is not None)
-        state = None
-        if record is not None:
-            state = record.trained(self.resources.rng, self._expected)
-            if state is not None:
-                state = replace(state, even_for=self._even_for)
+            cutter = Cutter(self.rows, self.settings, self.resources)
+        state = None if record is None else self._taken_up(record, cutter)
         if state is None:
             state = self._learn_kernel(start)
             if cutter is not None:
                 cutter.propose(state, self.placer.pool)
-                if cutter.decided:
-                    return self._cut(cutter, state)
-            state = self._with_all_points(state)
+            if cutter is None or not cutter.decided:
+                state = self._with_all_points(state)
             if record is not None:
-                record.keep_trained(state, self.resources.rng)
+                found = (None, False) if cutter is None else (cutter.best, cutter.decided)
+                record.keep_trained(state, self.resources.rng, *found)
+        if cutter is not None and cutter.decided:
+            return self._cut(cutter, state, record)
         model = self._finish(state, _Watcher(self.resources.progress, record))
         if cutter is not None and cutter.is_better_than(model):
-            return self._cut(cutter, state)
+            if record is not None:
+                record.keep_decision()
+            return self._cut(cutter, state, record)
         if self.settings.max_iter > 0 and settled and not self._labels_are_guessed:
             if self._rows_are_few:
                 model = self._compared(model, state)
@@ -279,13 +309,23 @@ class Trainer:
         n_regions = self.settings.n_regions
         return n_regions != 1 and (n_regions != "auto" or len(self.rows.sample) >= MANY_ROWS)
 
-    def _cut(self, cutter: Cutter, state: DirichletState) -> Trained:
+    def _taken_up(self, record: TrainingRecord, cutter: Cutter | None) -> DirichletState | None:
+        """What training found before it was stopped, regions included."""
+        state = record.trained(self.resources.rng, self._expected)
+        if state is None:
+            return None
+        if cutter is not None:
+            found = record.proposal(self.rows.sample, self._expected, self.resources.workers)
+            cutter.take_up(*found)
+        return replace(state, even_for=self._even_for)
+
+    def _cut(self, cutter: Cutter, state: DirichletState, record: TrainingRecord | None) -> Trained:
         """The model of the regions that were proposed."""
-        watcher = _Watcher(self.resources.progress, None)
-        model = cutter.model(state.alpha_epsilon, watcher)
-        self._search = cutter.search
+        basis = cutter.basis()
+        watcher = _Watcher(self.resources.progress, record, basis)
+        model = cutter.model(basis, state.alpha_epsilon, watcher)
         warn_of_jitter(model.jitter)
-        return Trained(model, state.n_iter, self._scores(model))
+        return Trained(model, state.n_iter, self._scores(model, cutter.best))
 
     @property
     def _expected(self) -> Expected:
@@ -537,9 +577,12 @@ class Trainer:
         kind = EvenLabelSearch if many else LabelSearch
         return kind(statistics, basis.kernel.variance, prior, rows, self.resources.workers)
 
-    def _scores(self, model: AnyModel) -> SetScores:
+    def _scores(self, model: AnyModel, regions: Proposal | None = None) -> SetScores:
         """How likely the labels of left-out rows are, for prediction sets."""
-        if model.left_out is not None:
+        if regions is not None:
+            codes, weights = regions.judges.codes, regions.judges.weights
+            log_p = regions.log_probabilities
+        elif model.left_out is not None:
             pool = self.placer.pool
             codes, weights = pool.codes, pool.weights
             log_p = model.left_out.log_probabilities(pool)

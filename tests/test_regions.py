@@ -372,9 +372,7 @@ def test_regions_points_and_classes_share_the_memory():
     assert sizes_to_try(100, 256, 2, 1e9) == []
 
 
-def test_what_regions_cannot_do_is_said(fitted, data, tmp_path):
-    with pytest.raises(ValueError, match="n_regions=1"):
-        fitted.explain(data.X_new)
+def test_what_regions_cannot_do_is_said(data, tmp_path):
     with pytest.raises(ValueError, match="checkpoint; pass n_regions=1"):
         quick().fit(data.X, data.y, checkpoint=tmp_path / "fit.ckpt")
     with pytest.raises(ValueError, match="inducing points; pass n_regions=1"):

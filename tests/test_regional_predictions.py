@@ -1,0 +1,160 @@
+"""What is there to ask of a fitted model can be asked of one of regions."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from test_explanations import brute_force
+from test_regions import model_of, quick, scaled
+
+from dirichletgp._gp.decisions.effects import effect
+
+
+def rows_of(n_classes, n=700, seed=0):
+    """Rows in three features; where the first is small there is one class only."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    X[:, 0] += 4 * (X[:, 0] > 0) - 2
+    score = np.sin(2 * X[:, 1]) + X[:, 2] + 0.4 * rng.normal(size=n)
+    y = np.digitize(score, np.linspace(-0.7, 0.7, n_classes + 1)[1:-1])
+    return X, np.where(X[:, 0] < 0, 0, y)
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def fitted(request):
+    X, y = rows_of(request.param)
+    classifier = quick(n_regions=5, n_inducing=15, scaler="standard").fit(X, y)
+    assert any(len(part.points) == 0 for part in model_of(classifier).models)
+    X_new, y_new = rows_of(request.param, 80, 1)
+    return SimpleNamespace(classifier=classifier, X=X, y=y, X_new=X_new, y_new=y_new)
+
+
+def across_borders(classifier):
+    """Pairs of rows that are close to each other, about the borders of all cuts, as they come."""
+    tree = model_of(classifier).regions
+    pairs = []
+    for normal, threshold, width in zip(tree.directions, tree.thresholds, tree.widths, strict=True):
+        step = 1e-9 * normal / np.linalg.norm(normal)
+        for edge in (-width, 0.0, width):
+            at = (threshold + edge) * normal / (normal @ normal)
+            pairs.append((at - step, at + step))
+    return [classifier.scaler_.inverse_transform(side) for side in np.array(pairs).swapaxes(0, 1)]
+
+
+# Explanations
+
+
+def test_contributions_are_those_of_the_regions_with_the_weights_held_fixed(fitted):
+    classifier = fitted.classifier
+    model = model_of(classifier)
+    rows = scaled(classifier, fitted.X_new)
+    places = model.regions.places(rows)
+    several = np.flatnonzero(np.bincount(places.rows) > 1)
+    explanation = classifier.explain(fitted.X_new, output="latent")
+
+    def worth(row, known, regions, weights):
+        """The averaged latent means of draws from the points of each region."""
+        total = 0.0
+        for region, weight in zip(regions, weights, strict=True):
+            part = model.models[region]
+            vectors = np.empty((1, 0))
+            if len(part.points):
+                choices = [
+                    [row[j]] if known[j] else part.points[:, j].tolist() for j in range(len(row))
+                ]
+                vectors = part.basis.vectors(np.array(list(itertools.product(*choices))))
+            total = total + weight * part.posterior.latent(vectors)[0].mean(axis=0)
+        return total
+
+    for i in (int(several[0]), int(several[-1]), 0):
+        own = places.rows == i
+        given = rows[i], places.regions[own], places.weights[own]
+        slow = brute_force(lambda known, g=given: worth(g[0], known, *g[1:]), 3)
+        np.testing.assert_allclose(explanation.values[i], slow, atol=1e-8)
+        nothing = worth(rows[i], np.zeros(3, bool), *given[1:])
+        np.testing.assert_allclose(explanation.base_values[i], nothing, atol=1e-8)
+
+
+def test_contributions_and_base_sum_to_the_prediction_of_every_row(fitted):
+    classifier, X = fitted.classifier, fitted.X_new
+    mean, _ = classifier.latent_mean_and_variance(X)
+    latent = classifier.explain(X, output="latent")
+    np.testing.assert_allclose(latent.values.sum(axis=1) + latent.base_values, mean, atol=1e-9)
+    odds = classifier.explain(X)
+    total = odds.values.sum(axis=1) + odds.base_values
+    if mean.shape[1] == 2:
+        np.testing.assert_allclose(total, mean[:, 1] - mean[:, 0], atol=1e-9)
+    alone = classifier.explain(X[4:5])
+    np.testing.assert_array_equal(alone.values, odds.values[4:5])
+    np.testing.assert_array_equal(alone.base_values, odds.base_values[4:5])
+
+
+def test_contributions_do_not_jump_at_borders(fitted):
+    one, other = (fitted.classifier.explain(side) for side in across_borders(fitted.classifier))
+    assert np.abs(one.values - other.values).max() < 1e-6
+    assert np.abs(one.base_values - other.base_values).max() < 1e-6
+
+
+def test_rows_of_a_region_that_counts_have_no_contributions(fitted):
+    classifier = fitted.classifier
+    explanation = classifier.explain([[-2.5, 0.0, 0.0]], output="latent")
+    assert np.all(explanation.values == 0)
+    assert explanation.base_values[0].argmax() == 0
+    shares = classifier.feature_importances_
+    np.testing.assert_allclose(shares.sum(), 1.0)
+    assert shares[0] < 0.2
+
+
+def test_an_effect_is_the_average_prediction_over_the_background(fitted):
+    classifier = fitted.classifier
+    lines = classifier._fitted.background
+    rows = scaled(classifier, fitted.X_new[:4])
+    for columns in ([0], [1, 2]):
+        found = effect(classifier._fitted, rows, columns, 1)
+        for i, row in enumerate(rows):
+            changed = lines.copy()
+            changed[:, columns] = row[columns]
+            raw = [classifier.scaler_.inverse_transform(part) for part in (changed, lines)]
+            means = [classifier.latent_mean_and_variance(part)[0].mean(axis=0) for part in raw]
+            difference = means[0] - means[1]
+            others = (difference.sum() - difference) / (len(difference) - 1)
+            np.testing.assert_allclose(found.mean[i], difference - others, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "product"])
+def test_an_effect_is_as_uncertain_as_the_regions_are_about_it(kernel):
+    X, y = rows_of(2, 400)
+    X = np.round(X, 1)
+    classifier = quick(kernel=kernel, n_regions=3, n_inducing=12, scaler=None).fit(X, y)
+    fitted, model = classifier._fitted, model_of(classifier)
+    lines, row = fitted.background[::6][:40], X[7]
+    object.__setattr__(fitted, "background", lines)
+    found = effect(fitted, row[None], [1], 1)
+    changed = lines.copy()
+    changed[:, 1] = row[1]
+    rows = np.concatenate([changed, lines])
+    sign = np.repeat([1.0, -1.0], 40) / 40
+    variance = np.zeros(2)
+    for region, own, share in model.regions.places(rows).by_region():
+        part = model.models[region]
+        if len(part.points) == 0:
+            variance += (sign[own] @ share) ** 2 * part.posterior.latent(np.empty((1, 0)))[1][0]
+            continue
+        a = share * sign[own]
+        u = a @ part.basis.vectors(rows[own])
+        prior = a @ part.kernel.of_points(rows[own]).values(rows[own], rows[own]) @ a
+        for c in range(2):
+            half = np.linalg.solve(part.posterior.factors[c], u)
+            variance[c] += prior - u @ u + half @ half
+    np.testing.assert_allclose(found.deviation[0, 1] ** 2, variance.sum(), rtol=1e-6)
+    assert variance.sum() > 1e-4
+
+
+def test_effects_of_regions_are_drawn(fitted):
+    pytest.importorskip("matplotlib")
+    from dirichletgp.plotting import EffectDisplay
+
+    display = EffectDisplay.from_estimator(fitted.classifier, fitted.X, 1)
+    assert display.mean.shape == display.values[0].shape
+    assert np.all(display.deviation > 0)

@@ -1,14 +1,22 @@
 """What is there to ask of a fitted model can be asked of one of regions."""
 
 import itertools
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_explanations import brute_force
-from test_regions import model_of, quick, scaled
+from test_regions import model_of, quick, scaled, tree_of
 
+from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.core.kernels.product import MISSING
+from dirichletgp._gp.core.operations import NUMPY
 from dirichletgp._gp.decisions.effects import effect
+from dirichletgp.persistence import ModelFileError
+from dirichletgp.persistence.archive import read_archive, write_archive
 
 
 def rows_of(n_classes, n=700, seed=0):
@@ -158,3 +166,139 @@ def test_effects_of_regions_are_drawn(fitted):
     display = EffectDisplay.from_estimator(fitted.classifier, fitted.X, 1)
     assert display.mean.shape == display.values[0].shape
     assert np.all(display.deviation > 0)
+
+
+# Compact models
+
+
+@pytest.fixture(scope="module")
+def small(fitted):
+    return fitted.classifier.compact()
+
+
+def test_a_compact_model_of_regions_predicts_what_the_model_predicts(fitted, small):
+    X = np.concatenate([fitted.X_new, *across_borders(fitted.classifier)])
+    exact = fitted.classifier.predict_proba(X)
+    assert np.abs(small.predict_proba(X) - exact).max() <= fitted.classifier.tolerance
+    assert small.n_regions_ == fitted.classifier.n_regions_
+    assert small.regions_ == fitted.classifier.regions_
+    np.testing.assert_array_equal(small.class_count_, fitted.classifier.class_count_)
+    np.testing.assert_allclose(small.bound_, fitted.classifier.bound_)
+    pairs = zip(small.predict_interval(X), fitted.classifier.predict_interval(X), strict=True)
+    for mine, theirs in pairs:
+        np.testing.assert_allclose(mine, theirs, atol=2e-3)
+    odds, exact_odds = small.contributions(X)[0], fitted.classifier.contributions(X)[0]
+    np.testing.assert_allclose(odds, exact_odds, atol=1e-6)
+
+
+def test_a_compact_model_of_regions_no_longer_learns(fitted, small):
+    with pytest.raises(ValueError, match="compact"):
+        small.partial_fit(fitted.X, fitted.y)
+    with pytest.raises(ValueError, match="compact"):
+        small.loo_proba(fitted.X, fitted.y)
+    assert small.compact()._fitted.model is model_of(small)
+
+
+def test_a_compact_file_of_regions_is_small_and_gives_the_model_back(fitted, small, tmp_path):
+    fitted.classifier.save(tmp_path / "whole.dgp")
+    fitted.classifier.save(tmp_path / "small.dgp", compact=True)
+    again = DirichletGPClassifier.load(tmp_path / "small.dgp")
+    expected = small.predict_proba(fitted.X_new)
+    np.testing.assert_array_equal(again.predict_proba(fitted.X_new), expected)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(small)).predict_proba(fitted.X_new), expected
+    )
+    assert not model_of(again).learns
+    for mine, theirs in zip(model_of(again).models, model_of(small).models, strict=True):
+        assert type(mine) is type(theirs)
+    archives = [read_archive(tmp_path / name, "classifier") for name in ("small.dgp", "whole.dgp")]
+    sizes = [
+        sum(array.nbytes for name, array in archive.arrays.items() if name.startswith("regions/"))
+        for archive in archives
+    ]
+    assert sizes[0] < 0.8 * sizes[1]
+    # A region that counts has no arrays of its own.
+    counted = [k for k, part in enumerate(model_of(small).models) if len(part.points) == 0]
+    assert set(map(str, counted)).isdisjoint(archives[0].content["compact regions"])
+
+
+@pytest.mark.parametrize("what", ["regions", "shapes", "values"])
+def test_a_compact_file_of_regions_whose_parts_do_not_fit_is_refused(small, tmp_path, what):
+    path = tmp_path / "small.dgp"
+    small.save(path)
+    archive = read_archive(path, "classifier")
+    name = next(key for key in archive.arrays if key.endswith(f"shared/float32/{what}"))
+    archive.arrays[name] = archive.arrays[name][:-1]
+    write_archive(path, "classifier", archive)
+    with pytest.raises(ModelFileError):
+        DirichletGPClassifier.load(path)
+
+
+def test_classes_that_are_far_apart_are_counted_and_need_no_points(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 50])
+    classifier = quick(n_regions=2, scaler="standard").fit(X, np.repeat(["a", "b"], 100))
+    assert classifier.inducing_points_.shape == (0, 2)
+    np.testing.assert_allclose(classifier.feature_importances_, 0.5)
+    assert classifier.predict([[1.0, np.nan]])[0] == "a"
+    for compact in (False, True):
+        classifier.save(tmp_path / "model.dgp", compact=compact)
+        again = DirichletGPClassifier.load(tmp_path / "model.dgp")
+        assert again.predict_proba(X)[:100, 0].min() > 0.98
+        assert model_of(again).learns == (not compact)
+
+
+# Graphs
+
+
+def run(classifier, X):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from dirichletgp.export import onnx_rows, to_onnx
+
+    model = to_onnx(classifier).SerializeToString()
+    session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return session.run(["probabilities"], {"X": onnx_rows(classifier, X)})[0]
+
+
+def test_a_graph_of_regions_predicts_what_python_predicts(fitted, small):
+    X = np.concatenate([fitted.X_new, *across_borders(fitted.classifier), 30 * fitted.X_new[:9]])
+    for classifier in (fitted.classifier, small):
+        expected = classifier.predict_proba(X)
+        np.testing.assert_allclose(run(classifier, X), expected, atol=1e-6)
+        np.testing.assert_allclose(run(classifier, X[3:4]), expected[3:4], atol=1e-6)
+
+
+def test_a_graph_of_regions_takes_categories_and_missing_values():
+    pd = pytest.importorskip("pandas")
+    X, y = rows_of(3)
+    holes = np.where(np.random.default_rng(0).random(len(X)) < 0.2, np.nan, X[:, 2])
+    words = np.where(X[:, 1] > 0.5, "high", "low")
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": holes, "d": words})
+    classifier = quick(kernel="product", n_regions=4, n_inducing=12).fit(frame, y)
+    new = frame[:60]
+    np.testing.assert_allclose(run(classifier, new), classifier.predict_proba(new), atol=1e-6)
+    explanation = classifier.explain(new, output="latent")
+    total = explanation.values.sum(axis=1) + explanation.base_values
+    np.testing.assert_allclose(total, classifier.latent_mean_and_variance(new)[0], atol=1e-9)
+
+
+def test_regions_that_are_too_large_for_a_graph_are_refused(fitted, monkeypatch):
+    pytest.importorskip("onnx")
+    from dirichletgp import export
+
+    monkeypatch.setattr(export, "_MOST_BYTES", 1_000)
+    with pytest.raises(ValueError, match="fewer regions than 5"):
+        export.to_onnx(fitted.classifier)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 20))
+def test_weights_in_all_regions_are_those_of_the_places_of_rows(seed, n_regions):
+    X = np.random.default_rng(seed).normal(size=(150, 3))
+    X[::7, 1] = MISSING
+    tree = tree_of(X, n_regions)
+    places = tree.places(X)
+    expected = np.zeros((150, tree.number))
+    expected[places.rows, places.regions] = places.weights
+    np.testing.assert_allclose(tree.weights_on(X, NUMPY), expected, atol=1e-14)

@@ -140,20 +140,22 @@ def contributions(
 def importance_at_points(fitted: Fitted, n_jobs: int | None) -> Array:
     """Shares (n_features,) of the columns of X, measured at some inducing points."""
     model = fitted.model
-    points = model.points[:: -(-len(model.points) // _MOST_POINTS)]
+    points = model.points[:: max(1, -(-len(model.points) // _MOST_POINTS))]
     if fitted.origin is None:
         raise ValueError(
             "the scaler mixes features, so their importances cannot be told apart; fit with one "
             "of the library's own scalers, such as scaler='quantile'."
         )
+    n_features = fitted.features.number
+    if len(points) == 0:  # all regions only count
+        return np.full(n_features, 1.0 / n_features)
     if model.kernel.is_product and fitted.background is not None:
         values, _ = contributions(fitted, points, LOG_ODDS, n_jobs)
         importance = np.abs(values).mean(axis=(0, 2))
     else:
         relevance = model.kernel.relevance(points)
-        importance = np.bincount(fitted.origin, relevance, minlength=fitted.features.number)
+        importance = np.bincount(fitted.origin, relevance, minlength=n_features)
     total = importance.sum()
-    n_features = len(importance)
     return importance / total if total > 0 else np.full(n_features, 1.0 / n_features)
 
 

@@ -7,7 +7,7 @@ points, of which there are most where classes meet, within half of it. The other
 predictions.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -29,6 +29,7 @@ from ..core.probabilities.softmax import class_probabilities
 from ..core.regressions import Basis, Posterior, plus_identity, shared_matrix
 from ..core.statistics import ClassStatistics
 from .fitted import Model, basis_again
+from .regional import AnyModel
 
 # The part of the tolerance that rounding may cost at the inducing points.
 _MARGIN = 0.5
@@ -149,10 +150,26 @@ def counts_only(counts: Array) -> ClassStatistics:
     return ClassStatistics(counts, np.empty((len(counts), 0)), np.empty((0, 0, 0)))
 
 
-def compacted(model: Model, tolerance: float, n_jobs: int | None) -> CompactModel:
-    """The compact form of a model; a compact model is its own."""
-    if isinstance(model, CompactModel):
+def compacted(model: AnyModel, tolerance: float, n_jobs: int | None) -> AnyModel:
+    """The compact form of a model; a compact model is its own.
+
+    Regions have their compact forms each; those that only count are small already.
+    """
+    if not model.learns:
         return model
+    if isinstance(model, Model):
+        return _compact_model(model, tolerance, n_jobs)
+
+    def of_region(part: Model) -> Model:
+        return _compact_model(part, tolerance, 1) if len(part.points) else part
+
+    with Workers(n_jobs) as workers:
+        parts = tuple(workers.map(of_region, model.models))
+    return replace(model, models=parts, learns=False)
+
+
+def _compact_model(model: Model, tolerance: float, n_jobs: int | None) -> CompactModel:
+    """The compact form of one model."""
     posterior = model.prepared(n_jobs)
     with Workers(n_jobs) as workers:
         basis = model.basis

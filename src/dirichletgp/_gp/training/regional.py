@@ -46,12 +46,15 @@ class RegionalModel:
         Weight of the rows of each class, every row once.
     prior : ndarray of shape (C,)
         Class probabilities of all rows.
+    learns : bool, default=True
+        Whether rows can be added: not to compact models (`compact.py`).
     """
 
     regions: Regions
     models: tuple[Model, ...]
     counts: Array
     prior: Array
+    learns: bool = True
 
     @property
     def kernel(self) -> Kernel:
@@ -82,11 +85,6 @@ class RegionalModel:
     def beliefs(self) -> LogOddsBeliefs | None:
         """What labels say about log-odds: each region asks its own sums."""
         return None
-
-    @property
-    def learns(self) -> bool:
-        """Rows can be added and taken away."""
-        return True
 
     @cached_property
     def points(self) -> Array:

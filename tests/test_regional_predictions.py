@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_explanations import brute_force
-from test_regions import model_of, quick, scaled, tree_of
+from test_regions import model_of, patchwork, quick, scaled, tree_of
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels.product import MISSING
 from dirichletgp._gp.core.operations import NUMPY
 from dirichletgp._gp.decisions.effects import effect
+from dirichletgp._gp.training import schedule
 from dirichletgp.persistence import ModelFileError
 from dirichletgp.persistence.archive import read_archive, write_archive
 
@@ -302,3 +303,46 @@ def test_weights_in_all_regions_are_those_of_the_places_of_rows(seed, n_regions)
     expected = np.zeros((150, tree.number))
     expected[places.rows, places.regions] = places.weights
     np.testing.assert_allclose(tree.weights_on(X, NUMPY), expected, atol=1e-14)
+
+
+# Rows on a device
+
+
+def test_rows_on_a_device_are_cut_like_those_here(fitted):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
+    X, y, here = fitted.X, fitted.y, fitted.classifier
+    weights = np.where(np.arange(len(X)) % 4, 1.0, 2.0)
+    parameters = {"n_regions": 5, "n_inducing": 15, "scaler": "standard", "max_iter": 0}
+    expected = quick(**parameters).fit(X, y, weights)
+    found = quick(**parameters).fit(torch.from_numpy(X), torch.from_numpy(y), weights)
+    assert found.n_regions_ == 5
+    np.testing.assert_array_equal(found.class_count_, expected.class_count_)
+    pairs = zip(model_of(found).models, model_of(expected).models, strict=True)
+    for mine, theirs in pairs:
+        np.testing.assert_allclose(mine.points, theirs.points)
+        np.testing.assert_allclose(mine.statistics.counts, theirs.statistics.counts)
+        np.testing.assert_allclose(mine.statistics.sums, theirs.statistics.sums, atol=1e-8)
+        np.testing.assert_allclose(mine.statistics.grams, theirs.statistics.grams, atol=1e-8)
+    rows = torch.from_numpy(fitted.X_new)
+    for classifier in (found, here, here.compact()):
+        for method in ("predict_proba", "latent_mean_and_variance", "predict_interval"):
+            there = getattr(classifier, method)(rows)
+            np.testing.assert_allclose(there, getattr(classifier, method)(fitted.X_new), atol=1e-8)
+    holes = np.where(np.arange(80)[:, None] % 9 == 0, np.nan, fitted.X_new)
+    np.testing.assert_allclose(
+        here.predict_proba(torch.from_numpy(holes)), here.predict_proba(holes), atol=1e-9
+    )
+
+
+def test_many_rows_on_a_device_are_cut_where_that_pays(monkeypatch):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
+    monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
+    X, y = patchwork(4_000)
+    classifier = quick(n_regions="auto", n_inducing=40).fit(torch.from_numpy(X), y)
+    assert classifier.n_regions_ > 1
+    X_new, y_new = patchwork(500, 1)
+    assert classifier.score(X_new, y_new) > 0.8
+    there = classifier.predict_proba(torch.from_numpy(X_new))
+    np.testing.assert_allclose(there, classifier.predict_proba(X_new), atol=1e-8)

@@ -23,7 +23,7 @@ from ..core.parallel import Workers, row_slices
 from ..core.probabilities.softmax import class_probabilities
 from ..core.regional import RegionalBasis, RegionalStatistics, apart, rows_at_once
 from ..core.regions import Regions
-from ..core.regressions import LabelTransform, LogOddsBeliefs, Posterior
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from .fitted import LeftOut, Model
 
 # Rows of a region are predicted so many at a time, the last ones padded: the bits of a prediction
@@ -121,6 +121,11 @@ class RegionalModel:
         )
         prior = prior_of(statistics.counts)
         return RegionalModel(self.regions, models, statistics.counts, prior)
+
+    def solved(self, region: int) -> tuple[Basis, Posterior]:
+        """The basis of a region, and its solved regressions."""
+        model = self.models[region]
+        return model.basis, model.posterior
 
     def of_latent(
         self,

@@ -43,6 +43,11 @@ from .._gp.training.regional import AnyModel, RegionalModel
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .beliefs import beliefs_described, beliefs_restored
 from .compact_form import compact_restored, form_described
+from .compact_regions import (
+    COMPACT_REGIONS,
+    compact_regions_described,
+    compact_regions_restored,
+)
 from .parameters import check_parameters
 from .regions import regions_described, regions_restored
 from .remembered import background_restored, remembered_described, scores_restored
@@ -174,10 +179,12 @@ def _described(classifier: Any) -> Archive:
     if isinstance(model, CompactModel):
         content["compact"], form = form_described(model)
         arrays |= form
+    elif isinstance(model, RegionalModel) and model.learns:
+        arrays |= regions_described(model)
     elif isinstance(model, RegionalModel):
-        regions, region_arrays = regions_described(model)
-        content |= regions
-        arrays |= region_arrays
+        forms, form_arrays = compact_regions_described(model)
+        content |= forms
+        arrays |= form_arrays
     else:
         arrays["sums"] = model.statistics.sums
         arrays["grams"] = packed_grams(model.statistics.grams)
@@ -268,7 +275,10 @@ def _model_restored(
     alpha = real_number(content["alpha_epsilon"], "alpha_epsilon", POSITIVE)
     try:
         if "regions/children" in arrays:
-            return regions_restored(content, arrays, sizes, kernel, transform, alpha)
+            if COMPACT_REGIONS in content:
+                of_all = (arrays, sizes, kernel, transform, alpha)
+                return compact_regions_restored(content, *of_all)
+            return regions_restored(arrays, sizes, kernel, transform, alpha)
         basis = basis_again(kernel, points, jitter)
     except np.linalg.LinAlgError as error:
         raise ValueError("the kernel matrix of the inducing points cannot be factored") from error

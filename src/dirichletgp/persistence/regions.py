@@ -1,12 +1,6 @@
-"""A model of regions in a file: the tree, and what each region has, one after the other.
+"""A model of regions in a file: the tree, and what each region has, one after the other."""
 
-A region that learns has sums and Grams. Of a compact one the arrays of its form are put together
-with those of the others that have the same name and type (`joined_arrays.py`).
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,15 +15,12 @@ from .._gp.core.fields import (
     expect,
 )
 from .._gp.core.kernels import Kernel
+from .._gp.core.regional import RegionalStatistics
 from .._gp.core.regions import Regions
 from .._gp.core.regressions import LabelTransform
 from .._gp.core.statistics import ClassStatistics
-from .._gp.training.compact import CompactModel
 from .._gp.training.fitted import Model, basis_again, packed_grams
 from .._gp.training.regional import RegionalModel
-from .beliefs import beliefs_described, beliefs_restored
-from .compact_form import compact_restored, form_described
-from .joined_arrays import joined, separated
 from .statistics import statistics_restored
 from .values import Arrays
 
@@ -40,57 +31,53 @@ _TREE = {
     "regions/widths": Numbers("K", ABOVE_ZERO),
     "regions/children": Numbers("K P", (-(2**31), 2**31), "int64"),
 }
-_PARTS = {
+_SUMS = {
     "regions/n_points": Numbers("R", (0, 2**31), "int64"),
-    "regions/jitters": Numbers("R", (1e-100, 1.0)),
-    "regions/priors": Numbers("R C", (ABOVE_ZERO[0], 1.0)),
     "regions/counts": Numbers("R C", NOT_NEGATIVE),
+    "regions/sums": Numbers("S", SUMS),
+    "regions/grams": Numbers("T", SUMS),
     "counts": Numbers("C", NOT_NEGATIVE),
 }
-_SUMS = {"regions/sums": Numbers("S", SUMS), "regions/grams": Numbers("T", SUMS)}
-_COMPACT = "compact regions"
+_PARTS = {
+    "regions/jitters": Numbers("R", (1e-100, 1.0)),
+    "regions/priors": Numbers("R C", (ABOVE_ZERO[0], 1.0)),
+}
 
 
-def regions_described(model: RegionalModel) -> tuple[dict[str, Any], Arrays]:
-    """A model of regions as JSON and arrays, besides points and prior."""
+def regions_described(model: RegionalModel) -> Arrays:
+    """The arrays of a model of regions, besides points and prior."""
     models = model.models
-    arrays = {
-        "counts": model.counts,
-        "regions/directions": model.regions.directions,
-        "regions/thresholds": model.regions.thresholds,
-        "regions/widths": model.regions.widths,
-        "regions/children": model.regions.children.astype(np.int64),
-        "regions/n_points": np.array([len(part.points) for part in models], dtype=np.int64),
+    own = {
         "regions/jitters": np.array([part.jitter for part in models]),
         "regions/priors": np.array([part.prior for part in models]),
-        "regions/counts": np.array([part.statistics.counts for part in models]),
     }
-    if not model.learns:
-        content, forms = _forms_described(models)
-        return {_COMPACT: content}, arrays | forms
-    sums = [part.statistics.sums.ravel() for part in models]
-    grams = [packed_grams(part.statistics.grams).ravel() for part in models]
-    return {}, arrays | {
-        "regions/sums": np.concatenate(sums),
+    return tree_described(model.regions) | own | sums_described(model.statistics)
+
+
+def tree_described(regions: Regions) -> Arrays:
+    """The arrays of a tree of cuts."""
+    return {
+        "regions/directions": regions.directions,
+        "regions/thresholds": regions.thresholds,
+        "regions/widths": regions.widths,
+        "regions/children": regions.children.astype(np.int64),
+    }
+
+
+def sums_described(statistics: RegionalStatistics) -> Arrays:
+    """The arrays of class statistics of regions."""
+    parts = statistics.parts
+    grams = [packed_grams(part.grams).ravel() for part in parts]
+    return {
+        "counts": statistics.counts,
+        "regions/n_points": np.array([part.sums.shape[1] for part in parts], dtype=np.int64),
+        "regions/counts": np.array([part.counts for part in parts]),
+        "regions/sums": np.concatenate([part.sums.ravel() for part in parts]),
         "regions/grams": np.concatenate(grams),
     }
 
 
-def _forms_described(models: Sequence[Model]) -> tuple[dict[str, Any], Arrays]:
-    """The compact forms of regions as JSON, by the number of the region, and arrays."""
-    content: dict[str, Any] = {}
-    forms: dict[int, Arrays] = {}
-    for region, part in enumerate(models):
-        if isinstance(part, CompactModel):
-            content[str(region)], forms[region] = form_described(part)
-            beliefs, belief_arrays = beliefs_described(part)
-            content[str(region)] |= beliefs
-            forms[region] |= belief_arrays
-    return content, joined(forms)
-
-
 def regions_restored(
-    content: Mapping[str, Any],
     arrays: Arrays,
     sizes: dict[str, int],
     kernel: Kernel,
@@ -98,31 +85,33 @@ def regions_restored(
     alpha_epsilon: float,
 ) -> RegionalModel:
     """The model of regions that was described; `ValueError` if there is none like that."""
-    regions = _tree_restored(arrays, sizes["D"])
-    n_classes = sizes["C"]
-    check_arrays(_PARTS, arrays, {"R": regions.number, "C": n_classes})
+    regions = tree_restored(arrays, sizes["D"])
+    check_arrays(_PARTS, arrays, {"R": regions.number, "C": sizes["C"]})
+    transforms = [transform, LabelTransform.dirichlet(alpha_epsilon)]
+    statistics = sums_restored(arrays, regions.number, sizes["C"], transforms)
     m = arrays["regions/n_points"]
     expect(int(m.sum()) == sizes["M"], "points of regions")
     points = np.split(arrays["points"], np.cumsum(m)[:-1])
-    shared = {"transform": transform, "alpha_epsilon": alpha_epsilon}
 
-    def parts(region: int) -> dict[str, Any]:
-        """What all models have."""
+    def part(region: int) -> Model:
         prior = arrays["regions/priors"][region]
         expect(abs(float(prior.sum()) - 1.0) < 1e-6, "prior")
         jitter = float(arrays["regions/jitters"][region])
-        basis = basis_again(kernel, np.ascontiguousarray(points[region]), jitter)
-        return {"basis": basis, "jitter": jitter, "prior": prior, **shared}
+        return Model(
+            basis=basis_again(kernel, np.ascontiguousarray(points[region]), jitter),
+            jitter=jitter,
+            statistics=statistics.parts[region],
+            transform=transform,
+            prior=prior,
+            alpha_epsilon=alpha_epsilon,
+        )
 
-    if _COMPACT in content:
-        models = _compact_models(content[_COMPACT], arrays, n_classes, parts)
-    else:
-        models = _learning_models(arrays, n_classes, parts)
-    learns = _COMPACT not in content
-    return RegionalModel(regions, models, arrays["counts"], arrays["prior"], learns)
+    models = tuple(part(region) for region in range(regions.number))
+    return RegionalModel(regions, models, statistics.counts, arrays["prior"])
 
 
-def _tree_restored(arrays: Arrays, n_features: int) -> Regions:
+def tree_restored(arrays: Arrays, n_features: int) -> Regions:
+    """The tree that was described; `ValueError` if there is none like that."""
     tree = check_arrays(_TREE, arrays, {"D": n_features, "P": 2})
     expect(tree["K"] > 0, "regions")
     children = arrays["regions/children"].astype(np.intp)
@@ -135,12 +124,11 @@ def _tree_restored(arrays: Arrays, n_features: int) -> Regions:
     )
 
 
-Parts = Callable[[int], dict[str, Any]]
-
-
-def _learning_models(arrays: Arrays, n_classes: int, parts: Parts) -> tuple[Model, ...]:
-    """Models with class statistics."""
-    check_arrays(_SUMS, arrays)
+def sums_restored(
+    arrays: Arrays, n_regions: int, n_classes: int, transforms: Sequence[LabelTransform]
+) -> RegionalStatistics:
+    """The statistics that were described, with which all regressions can be solved."""
+    check_arrays(_SUMS, arrays, {"R": n_regions, "C": n_classes})
     m = arrays["regions/n_points"]
     triangles = m * (m + 1) // 2
     expect(n_classes * int(m.sum()) == len(arrays["regions/sums"]), "sums of regions")
@@ -148,38 +136,16 @@ def _learning_models(arrays: Arrays, n_classes: int, parts: Parts) -> tuple[Mode
     sums = _split(arrays["regions/sums"], n_classes * m, n_classes)
     grams = _split(arrays["regions/grams"], n_classes * triangles, n_classes)
 
-    def restored(region: int) -> Model:
+    def part(region: int) -> ClassStatistics:
         own = {
             "counts": arrays["regions/counts"][region],
             "sums": sums[region],
             "grams": grams[region],
         }
         given = {"C": n_classes, "M": int(m[region])}
-        of_all = parts(region)
-        transforms = [of_all["transform"], LabelTransform.dirichlet(of_all["alpha_epsilon"])]
-        return Model(**of_all, statistics=statistics_restored(own, given, transforms))
+        return statistics_restored(own, given, transforms)
 
-    return tuple(restored(region) for region in range(len(m)))
-
-
-def _compact_models(
-    content: Mapping[str, Any], arrays: Arrays, n_classes: int, parts: Parts
-) -> tuple[Model, ...]:
-    """Compact models, and regions that only count."""
-    n_points = arrays["regions/n_points"].tolist()
-    forms = separated(arrays, len(n_points))
-
-    def restored(region: int) -> Model:
-        own = {"counts": arrays["regions/counts"][region], **forms.get(region, {})}
-        sizes = {"C": n_classes, "M": n_points[region]}
-        if n_points[region] == 0:
-            empty = ClassStatistics.empty(n_classes, 0)
-            return Model(**parts(region), statistics=replace(empty, counts=own["counts"]))
-        of_region = content[str(region)]
-        beliefs = beliefs_restored(of_region, own)
-        return compact_restored({**parts(region), "beliefs": beliefs}, of_region, own, sizes)
-
-    return tuple(restored(region) for region in range(len(n_points)))
+    return RegionalStatistics(arrays["counts"], tuple(part(r) for r in range(n_regions)))
 
 
 def _split(values: AnyArray, lengths: AnyArray, n_classes: int) -> Sequence[AnyArray]:

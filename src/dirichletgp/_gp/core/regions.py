@@ -32,6 +32,9 @@ _ZONE = 0.1
 _DIRECTIONS, _FEW_COLUMNS, _STEPS = 3, 64, 10
 # A zone is no thinner than this part of the spread of the rows, so that weights change slowly.
 _THINNEST = 0.01
+# Zones end at rows. Made narrower by this, no row is at the very edge, where rounding would decide:
+# wherever a row is routed, here or on a device, it is in the same regions.
+_WITHIN = 1.0 - 1e-6
 # A cut leaves this part of the rows on either side, at least.
 _SMALLEST_SIDE = 0.1
 
@@ -271,7 +274,8 @@ def _best_cut(rows: Array) -> _Cut | None:
         direction = direction * np.sign(direction[np.abs(direction).argmax()])
         place = _border(projected(rows, direction))
         if place is not None:
-            return _Cut(direction, *place)
+            threshold, width = place
+            return _Cut(direction, threshold, _WITHIN * width)
     return None
 
 

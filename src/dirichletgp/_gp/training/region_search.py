@@ -24,7 +24,7 @@ from ..core.regions import Places, Regions, grown
 from ..core.regressions import Basis, LabelTransform
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
-from .inducing_points import choose_points
+from .inducing_points import POOL_ROWS, choose_points
 from .kernel_search import JITTER, State, basis_of
 from .label_search import LabelSearch, Predicted, ScoringRows
 from .settings import Resources, class_prior
@@ -212,6 +212,8 @@ class Cutting:
 
     Attributes
     ----------
+    rows : InMemoryRows
+        The same, each once if they are few.
     members : list of ndarray
         Positions of the rows of each region.
     """
@@ -219,7 +221,7 @@ class Cutting:
     def __init__(
         self, rows: InMemoryRows, regions: Regions, most_points: int, resources: Resources
     ):
-        self.rows = rows
+        self.rows = without_repetition(rows)
         self.regions = regions
         self.most_points = most_points
         self.workers = resources.workers
@@ -264,6 +266,13 @@ class Cutting:
         return basis, state.jitter
 
 
+def without_repetition(rows: InMemoryRows) -> InMemoryRows:
+    """Few rows, scaled and each once: a weight must mean the same as a repetition."""
+    if len(rows) > POOL_ROWS:
+        return rows
+    return rows.take(np.arange(len(rows))).merged()
+
+
 LabelChoice = Callable[[LabelSearch], LabelTransform]
 
 
@@ -287,6 +296,7 @@ def proposals(
     sizes : sequence of Size
     resources : Resources
     """
+    rows = without_repetition(rows)
     some = rows.take(rows.stratified_sample(_ROWS_OF_THE_TREE, resources.rng))
     judges: InMemoryRows | None = None
     for size in sizes:
@@ -296,7 +306,7 @@ def proposals(
             return
         cutting = Cutting(rows, regions, size.points, resources)
         if judges is None:
-            judges = rows.take(_judges(cutting, resources.rng))
+            judges = cutting.rows.take(_judges(cutting, resources.rng))
         yield _with_best_kernel(cutting, kernel, choose, judges, resources)
 
 

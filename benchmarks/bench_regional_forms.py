@@ -2,8 +2,8 @@
 
     python benchmarks/bench_regional_forms.py [--rows 50000] [--classes 2 | 7]
 
-coverbin, the paper's split, or all seven classes of the same rows; defaults. Predictions are of 2,000 test rows, all forms beside
-`predict_proba` of the model itself.
+coverbin, the paper's split, or all seven classes of the same rows; defaults. Predictions are of
+2,000 test rows, all forms beside `predict_proba` of the model itself.
 """
 
 import argparse

@@ -306,7 +306,7 @@ def proposals(
             return
         cutting = Cutting(rows, regions, size.points, resources)
         if judges is None:
-            judges = cutting.rows.take(_judges(cutting, resources.rng))
+            judges = rows.take(_judges(cutting, resources.rng))
         yield _with_best_kernel(cutting, kernel, choose, judges, resources)
 
 

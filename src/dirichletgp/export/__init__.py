@@ -28,7 +28,8 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     categories, several numbers in that of a date, NaN where a value is missing. The outputs are
     `label`, of shape (n,), and `probabilities`, of shape (n, n_classes) and double precision, equal
     to `predict_proba` to 1e-5 or better. With many classes, rows take some 10 kB each per class
-    while they are computed: feed a thousand at a time.
+    while they are computed: feed a thousand at a time. A model of regions is a graph too, with a
+    loop over the regions that hold any of the rows; a file takes at most 2 GB.
 
     Parameters
     ----------

@@ -177,7 +177,8 @@ class DecidingClassifier(FittedClassifier):
 
         It is the change in the log-odds of each class against the others that a feature brings
         about when all other features are drawn from the training rows, each by itself; on average
-        over the training rows it is zero. `EffectDisplay` draws it.
+        over the training rows it is zero. `EffectDisplay` draws it. With regions, they are drawn
+        together, from at most 256 lines, and each line is predicted by the regions that hold it.
 
         Parameters
         ----------

@@ -357,14 +357,6 @@ class Fitted:
             return None
         return self.encoder.origin(self.features.columns, self.background.shape[1])
 
-    def undivided(self, reason: str) -> Model:
-        """The model without regions; `ValueError` with the reason why regions will not do."""
-        if isinstance(self.model, Model):
-            return self.model
-        raise ValueError(
-            f"the model has {self.model.regions.number} regions, {reason}; fit with n_regions=1."
-        )
-
     @property
     def inducing_points(self) -> Array:
         """Inducing points in the units of X, where the scaler can be inverted."""

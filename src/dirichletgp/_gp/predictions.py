@@ -123,6 +123,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return given
         return list(scaler.feature_names([given[j] for j in columns.origin]))
 
+    def fitted_regions(self, X: Any) -> tuple[RegionalModel, AnyArray, Array]:
+        """The model of regions, and rows of X as a matrix and scaled; for displays."""
+        fitted = self._fitted
+        assert isinstance(fitted.model, RegionalModel)
+        matrix = self._matrix(X)
+        scale = scaling_function(fitted.encoder.scaler)
+        return fitted.model, matrix, scale(np.asarray(matrix, dtype=np.float64))
+
     @property
     def kernel_(self) -> str:
         """Name of the kernel in use, which "auto" chose."""

@@ -53,7 +53,7 @@ from .regions import regions_described, regions_restored
 from .remembered import background_restored, remembered_described, scores_restored
 from .scalers import scaled_width, scaler_described, scaler_restored
 from .statistics import statistics_restored
-from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded
+from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded, transform_restored
 
 Classifier = TypeVar("Classifier", bound=BaseEstimator)
 
@@ -76,7 +76,6 @@ _FIRST_ROWS = {
     "warm_up/codes": Numbers("N", COUNTS, "int64"),
     "warm_up/weights": Numbers("N", NOT_NEGATIVE),
 }
-_TARGETS = (-1e6, 1e6)
 # What parameters amounted to before there were any: files of then predict what they did then.
 _BEFORE = {"tolerance": 0.0}
 
@@ -271,7 +270,7 @@ def _model_restored(
     points, prior = arrays["points"], arrays["prior"]
     expect(abs(float(prior.sum()) - 1.0) < 1e-6, "prior")
     jitter = real_number(content["jitter"], "jitter", (1e-100, 1.0))
-    transform = _transform_restored(content["transform"])
+    transform = transform_restored(content["transform"])
     alpha = real_number(content["alpha_epsilon"], "alpha_epsilon", POSITIVE)
     try:
         if "regions/children" in arrays:
@@ -301,15 +300,6 @@ def _model_restored(
         **parts,
         statistics=statistics_restored(arrays, sizes, transforms),
         left_out=_left_out_restored(arrays, sizes) if "left_out/keys" in arrays else None,
-    )
-
-
-def _transform_restored(content: Mapping[str, Any]) -> LabelTransform:
-    return LabelTransform(
-        target_in=real_number(content["target_in"], "target", _TARGETS),
-        target_out=real_number(content["target_out"], "target", _TARGETS),
-        noise_in=real_number(content["noise_in"], "noise", POSITIVE),
-        noise_out=real_number(content["noise_out"], "noise", POSITIVE),
     )
 
 

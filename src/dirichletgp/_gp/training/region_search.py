@@ -11,6 +11,7 @@ the first one made shorter are tried, as long as left-out rows gain.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -173,10 +174,10 @@ class Proposal:
         Mean negative log-likelihood of left-out rows.
     stretch : float
         How long the kernel is, next to the one that was given.
-    search : LabelSearch
-        What judged it.
-    judges : InMemoryRows
-        The left-out rows.
+    judged : ndarray of shape (n,)
+        Positions of the left-out rows.
+    log_probabilities : ndarray of shape (n,)
+        Of their labels.
     """
 
     cutting: "Cutting"
@@ -184,8 +185,13 @@ class Proposal:
     transform: LabelTransform
     loss: float
     stretch: float
-    search: LabelSearch
-    judges: InMemoryRows
+    judged: Integers
+    log_probabilities: Array
+
+    @cached_property
+    def judges(self) -> InMemoryRows:
+        """The left-out rows."""
+        return self.cutting.rows.take(self.judged)
 
     def basis(self, workers: Workers) -> RegionalBasis:
         """The bases of all regions."""
@@ -208,7 +214,9 @@ class Cutting:
         All rows, or a sample of them.
     regions : Regions
     most_points : int
-    resources : Resources
+    seed : int
+        Decides which rows are points.
+    workers : Workers
 
     Attributes
     ----------
@@ -219,13 +227,13 @@ class Cutting:
     """
 
     def __init__(
-        self, rows: InMemoryRows, regions: Regions, most_points: int, resources: Resources
+        self, rows: InMemoryRows, regions: Regions, most_points: int, seed: int, workers: Workers
     ):
         self.rows = without_repetition(rows)
         self.regions = regions
         self.most_points = most_points
-        self.workers = resources.workers
-        self._seed = resources.rng.randint(2**31)
+        self.seed = seed
+        self.workers = workers
         self.members = self._placed()
 
     def _placed(self) -> list[Integers]:
@@ -257,7 +265,7 @@ class Cutting:
         if len(positions) == 0 or np.ptp(self.rows.codes[positions]) == 0:
             nothing = np.empty((0, n_features))
             return Basis(kernel, nothing, np.empty((0, 0))), JITTER
-        rng = np.random.RandomState((self._seed + region) % 2**31)
+        rng = np.random.RandomState((self.seed + region) % 2**31)
         some = rng.permutation(len(positions))[: 4 * self.most_points]
         distinct = np.unique(self.rows.take(positions[np.sort(some)]).X, axis=0)
         even = np.ones(len(distinct))
@@ -298,16 +306,17 @@ def proposals(
     """
     rows = without_repetition(rows)
     some = rows.take(rows.stratified_sample(_ROWS_OF_THE_TREE, resources.rng))
-    judges: InMemoryRows | None = None
+    judged: Integers | None = None
     for size in sizes:
         fewest = min(2 * size.points, len(some) // 2)
         regions = grown(some.X, some.codes, kernel.feature_weights(), size.regions, fewest)
         if regions is None:
             return
-        cutting = Cutting(rows, regions, size.points, resources)
-        if judges is None:
-            judges = rows.take(_judges(cutting, resources.rng))
-        yield _with_best_kernel(cutting, kernel, choose, judges, resources)
+        seed = resources.rng.randint(2**31)
+        cutting = Cutting(rows, regions, size.points, seed, resources.workers)
+        if judged is None:
+            judged = _judges(cutting, resources.rng)
+        yield _with_best_kernel(cutting, kernel, choose, judged, resources)
 
 
 def _judges(cutting: Cutting, rng: np.random.RandomState) -> Integers:
@@ -323,10 +332,11 @@ def _judges(cutting: Cutting, rng: np.random.RandomState) -> Integers:
 
 
 def _with_best_kernel(
-    cutting: Cutting, first: Kernel, choose: LabelChoice, judges: InMemoryRows, resources: Resources
+    cutting: Cutting, first: Kernel, choose: LabelChoice, judged: Integers, resources: Resources
 ) -> Proposal:
-    """The best of ever shorter kernels, for rows that judge."""
+    """The best of ever shorter kernels, for rows at given positions, which judge."""
     best: Proposal | None = None
+    judges = cutting.rows.take(judged)
     places = cutting.regions.places(judges.X)
     for stretch in _STRETCHES:
         kernel = first.stretched(stretch, first.variance)
@@ -335,7 +345,8 @@ def _with_best_kernel(
         loss = search.score(transform)
         if best is not None and loss > (1.0 - _WORTHWHILE) * best.loss:
             break
-        best = Proposal(cutting, kernel, transform, loss, stretch, search, judges)
+        log_p = search.log_probabilities(transform)
+        best = Proposal(cutting, kernel, transform, loss, stretch, judged, log_p)
     assert best is not None
     return best
 

@@ -167,7 +167,7 @@ class Cutter:
                 counts = everything.class_weights
             else:
                 statistics = everything.class_statistics(basis, self.resources.workers, observer)
-                parts, posteriors = statistics.parts, [None] * number
+                parts, posteriors = statistics.parts, (None,) * number
                 counts = statistics.counts
         own = zip(basis.bases, basis.jitters, parts, posteriors, strict=True)
         return RegionalModel(

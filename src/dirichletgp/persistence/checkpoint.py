@@ -131,6 +131,7 @@ class Checkpoint:
             jitter=real_number(kept["jitter"], "jitter", (1e-100, 1.0)),
             n_iter=whole_number(kept["n_iter"], "number of evaluations"),
             alpha_epsilon=real_number(kept["alpha_epsilon"], "alpha_epsilon", POSITIVE),
+            labels=_transform(kept["labels"]) if "labels" in kept else None,
         )
         basis_again(kernel, points, state.jitter)
         if "done" in self._content and not self._content.get("regions_taken"):
@@ -173,6 +174,12 @@ class Checkpoint:
             "n_iter": state.n_iter,
             "alpha_epsilon": state.alpha_epsilon,
         }
+        if state.labels is not None:
+            self._content["state"]["labels"] = [
+                state.labels.separation,
+                state.labels.noise_in,
+                state.labels.noise_out,
+            ]
         self._arrays |= {**arrays, "points": state.points}
         if proposal is not None:
             self._content["proposal"], arrays = proposal_described(proposal)
@@ -254,6 +261,14 @@ class Checkpoint:
                 f"checkpoint={str(self.path)!r} is that of a fit {difference}; "
                 "repeat that fit, delete the file to start anew, or pass another path."
             )
+
+
+def _transform(constants: Any) -> LabelTransform:
+    """The label transform with separation and noises as kept."""
+    expect(isinstance(constants, list) and len(constants) == 3, "label transform")
+    return LabelTransform.from_constants(
+        *(real_number(constant, "label transform", POSITIVE) for constant in constants)
+    )
 
 
 def _described(value: Any) -> Any:

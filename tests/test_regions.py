@@ -397,9 +397,7 @@ def test_regions_points_and_classes_share_the_memory():
     assert sizes_to_try(100, 256, 2, 1e9) == []
 
 
-def test_what_regions_cannot_do_is_said(fitted, data):
-    with pytest.raises(ValueError, match="n_regions=1"):
-        fitted.explain(data.X_new)
+def test_what_regions_cannot_do_is_said(data):
     with pytest.raises(ValueError, match="inducing points; pass n_regions=1"):
         quick(inducing=data.X[:5]).fit(data.X, data.y)
     for wrong in (0, 1.5, "many", True):

@@ -658,8 +658,7 @@ class DirichletGPClassifier(DecidingClassifier):
 
         fitted = self._fitted
         other = clone(self)
-        model = fitted.undivided("which have no compact form")
-        model = compacted(model, checked_tolerance(self.tolerance), self.n_jobs)
+        model = compacted(fitted.model, checked_tolerance(self.tolerance), self.n_jobs)
         other._result = replace(fitted, model=model, first_rows=None)
         return other
 

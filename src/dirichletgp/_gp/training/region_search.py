@@ -25,7 +25,7 @@ from ..core.regions import Places, Regions, grown
 from ..core.regressions import Basis, LabelTransform
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
-from .inducing_points import choose_points
+from .inducing_points import POOL_ROWS, choose_points
 from .kernel_search import JITTER, State, basis_of
 from .label_search import LabelSearch, Predicted, ScoringRows
 from .settings import Resources, class_prior
@@ -220,6 +220,8 @@ class Cutting:
 
     Attributes
     ----------
+    rows : InMemoryRows
+        The same, each once if they are few.
     members : list of ndarray
         Positions of the rows of each region.
     """
@@ -227,7 +229,7 @@ class Cutting:
     def __init__(
         self, rows: InMemoryRows, regions: Regions, most_points: int, seed: int, workers: Workers
     ):
-        self.rows = rows
+        self.rows = without_repetition(rows)
         self.regions = regions
         self.most_points = most_points
         self.seed = seed
@@ -272,6 +274,13 @@ class Cutting:
         return basis, state.jitter
 
 
+def without_repetition(rows: InMemoryRows) -> InMemoryRows:
+    """Few rows, scaled and each once: a weight must mean the same as a repetition."""
+    if len(rows) > POOL_ROWS:
+        return rows
+    return rows.take(np.arange(len(rows))).merged()
+
+
 LabelChoice = Callable[[LabelSearch], LabelTransform]
 
 
@@ -295,6 +304,7 @@ def proposals(
     sizes : sequence of Size
     resources : Resources
     """
+    rows = without_repetition(rows)
     some = rows.take(rows.stratified_sample(_ROWS_OF_THE_TREE, resources.rng))
     judged: Integers | None = None
     for size in sizes:

@@ -3,7 +3,8 @@
 No two rows share such a text, but they share words: "room" in the title of a listing, "Mrs" in a
 name. A word is kept if labels differ between the rows with it and those without it by more than
 chance would have it, among all words that were looked at. So a column of names that tell nothing
-keeps no word, and is left out.
+keeps no word, and is left out. Where there are such words, some frequent ones are kept beside them:
+a word may tell something only together with other columns, as "Master" does of men.
 """
 
 import re
@@ -19,7 +20,9 @@ from .frames import Numbers, Values, Words, other_kind
 from .texts import Texts
 
 _WORD = re.compile(r"[^\W_]+")
-_MOST_WORDS = 24
+# Words that tell something by themselves, and how many there are at least if frequent ones are
+# taken to fill up.
+_MOST_WORDS, _FILLED_UP_TO = 24, 12
 # A word must be in so many rows, and not be in so many.
 _FEWEST_ROWS = 20
 # How often words that tell nothing may be taken for words that do: once in a hundred columns.
@@ -89,7 +92,8 @@ def words_of(text: str) -> set[str]:
 def telling_words(texts: Texts, labels: AnyArray) -> list[str]:
     """The words that tell most about labels (n,), the best first; none if none tells anything.
 
-    The likelihood-ratio test of a word and the labels, for as many words as there are.
+    The likelihood-ratio test of a word and the labels, for as many words as there are. Few words
+    are filled up by the most frequent others.
 
     Examples
     --------
@@ -112,8 +116,13 @@ def telling_words(texts: Texts, labels: AnyArray) -> list[str]:
         return []
     evidence = _evidence(counts, np.bincount(of_rows[rows], minlength=len(classes)))
     enough = chi2.isf(_BY_CHANCE / len(words), len(classes) - 1)
-    order = np.argsort(-evidence, kind="stable")[:_MOST_WORDS]
-    return [str(words[j]) for j in order if evidence[j] > enough]
+    best = np.argsort(-evidence, kind="stable")[:_MOST_WORDS]
+    best = best[evidence[best] > enough]
+    if len(best) == 0:
+        return []
+    frequent = np.argsort(-counts.sum(axis=1), kind="stable")
+    others = frequent[~np.isin(frequent, best)][: max(0, _FILLED_UP_TO - len(best))]
+    return [str(words[j]) for j in (*best, *others)]
 
 
 def _counted(

@@ -19,7 +19,8 @@ from ..core.arrays import AnyArray, Array, Integers
 from .frames import Numbers, Values, Words, other_kind
 from .texts import Texts
 
-_WORD = re.compile(r"[^\W_]+")
+# Runs of letters and digits; a single letter, such as an initial, is no word.
+_WORD = re.compile(r"\d+\b|[^\W_]{2,}")
 # Words that tell something by themselves, and how many there are at least if frequent ones are
 # taken to fill up.
 _MOST_WORDS, _FILLED_UP_TO = 24, 12
@@ -83,8 +84,8 @@ def words_of(text: str) -> set[str]:
 
     Examples
     --------
-    >>> sorted(words_of("Cosy ROOM, near the room_2"))
-    ['2', 'cosy', 'near', 'room', 'the']
+    >>> sorted(words_of("Cosy ROOM for 2, near a room_mate"))
+    ['2', 'cosy', 'for', 'mate', 'near', 'room']
     """
     return set(_WORD.findall(text.casefold()))
 
@@ -98,9 +99,9 @@ def telling_words(texts: Texts, labels: AnyArray) -> list[str]:
     Examples
     --------
     >>> import numpy as np
-    >>> texts = Texts(["a dog", "the cat"], np.arange(100) % 2)
+    >>> texts = Texts(["my dog", "the cat"], np.arange(100) % 2)
     >>> telling_words(texts, np.arange(100) % 2)[:2], telling_words(texts, np.arange(100) // 50)
-    (['a', 'cat'], [])
+    (['cat', 'dog'], [])
     """
     classes, of_rows = np.unique(labels, return_inverse=True)
     present = np.flatnonzero(texts.codes >= 0)

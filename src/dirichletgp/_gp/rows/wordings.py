@@ -142,7 +142,7 @@ def _counted(
     counts = np.column_stack(
         [np.bincount(every, by_text[of_text, c], len(known)) for c in range(n_classes)]
     )
-    return np.array(known, dtype=object), counts
+    return np.array(known, dtype=object), counts.astype(np.float64)
 
 
 def _evidence(counts: Array, totals: Integers) -> Array:

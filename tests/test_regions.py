@@ -365,6 +365,31 @@ def test_rows_are_cut_where_that_pays(monkeypatch):
     assert classifier.score(X_new, y_new) > plain.score(X_new, y_new)
 
 
+def test_some_rows_are_cut_only_after_a_comparison_with_the_finished_model(monkeypatch):
+    monkeypatch.setattr(schedule, "SOME_ROWS", 1_000)
+    X, y = patchwork(6_000)
+    classifier = quick(n_regions="auto", n_inducing=40).fit(X, y)
+    stages = [stage["stage"] for stage in classifier.history_]
+    notes = [stage["note"] for stage in classifier.history_ if stage["stage"].startswith("regions")]
+    assert classifier.n_regions_ > 1
+    assert "regions compared" in stages
+    assert "left-out rows" in notes[-1]
+
+
+def test_some_rows_of_many_classes_are_not_cut(monkeypatch):
+    monkeypatch.setattr(schedule, "SOME_ROWS", 100)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = np.arange(400) % 5
+    stages = [stage["stage"] for stage in quick(n_regions="auto").fit(X, y).history_]
+    assert not any(stage.startswith("regions") for stage in stages)
+
+
+def test_regions_with_hardly_more_points_in_all_are_not_tried():
+    assert [size.regions for size in sizes_to_try(10_000, 1_000, 2, 1e9)] == [20]
+    assert [size.regions for size in sizes_to_try(40_000, 1_000, 2, 1e9)] == [80, 20]
+
+
 def test_rows_are_not_cut_where_that_does_not_pay(monkeypatch):
     monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     rng = np.random.default_rng(0)

@@ -122,7 +122,7 @@ def _issues(
         date_formats=(),
         decimal=None,
     )
-    columns = learned_columns(Frame(features), wishes)
+    columns = learned_columns(Frame(features), wishes, rows.labels)
     X = columns.matrix(features, NewValues(accept=True))
     with progress_bar(classifier.max_iter, visible=not quiet):
         classifier.fit(ArrayRows(Chunk(X, rows.labels, None), columns))

@@ -35,7 +35,7 @@ class PreparedRows(NamedTuple):
     def learned(cls, rows: LabelledTable, names: list[str], wishes: Wishes) -> "PreparedRows":
         """Learn from rows what these columns are."""
         features = rows.table.select(names)
-        columns = learned_columns(Frame(features), wishes)
+        columns = learned_columns(Frame(features), wishes, rows.labels)
         return cls(columns.matrix(features, NewValues(accept=True)), rows, columns)
 
     def source(self) -> ArrayRows:

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ..core.arrays import AnyArray, Array
+from ..core.arrays import AnyArray, Array, Integers
 from .categorical import FROM_DTYPE, asks_for_categories, categorical_columns
 from .columns import Columns
 from .door import FLOATS, is_frame, missing_in
@@ -57,8 +57,8 @@ class ArrayRows:
         from .soft_labels import voted_rows, votes_of
 
         votes = votes_of(given.y)
-        anything = np.arange(len(votes.votes)) % 2
-        X, _, columns = checked_rows(given._replace(y=anything))
+        likeliest = np.argmax(votes.votes, axis=1)
+        X, _, columns = checked_rows(given._replace(y=likeliest))
         weights = sample_weights(given.sample_weight, len(X))
         return cls(voted_rows(X, votes, weights).of_positive_weight(), columns)
 
@@ -155,13 +155,13 @@ def _learned_rows(given: "Given") -> tuple[Array, AnyArray, Columns]:
     labels = checked_labels(given.y, frame.X)
     chosen = categorical_columns(given.categorical, frame.names, frame.shape[1])
     wishes = Wishes(categories=chosen, drops=frame.names is not None)
-    columns = learned_columns(_of_positive_weight(frame, given.sample_weight), wishes)
+    counts = _of_positive_weight(frame.shape[0], given.sample_weight)
+    some = frame if counts is None else Frame(_safe_indexing(frame.X, counts))
+    columns = learned_columns(some, wishes, labels if counts is None else labels[counts])
     return columns.matrix(frame.X), labels, columns
 
 
-def _of_positive_weight(frame: Frame, sample_weight: Any) -> Frame:
-    """The rows that count: others must not be learned from."""
-    weights = sample_weights(sample_weight, frame.shape[0])
-    if weights is None or np.all(weights > 0):
-        return frame
-    return Frame(_safe_indexing(frame.X, np.flatnonzero(weights)))
+def _of_positive_weight(n_rows: int, sample_weight: Any) -> Integers | None:
+    """Positions of the rows that count: others must not be learned from. None: all do."""
+    weights = sample_weights(sample_weight, n_rows)
+    return None if weights is None or np.all(weights > 0) else np.flatnonzero(weights)

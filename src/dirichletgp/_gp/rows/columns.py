@@ -1,8 +1,8 @@
 """What the columns of X are, learned from training rows, and the matrix that stands for rows.
 
 A number column is itself in the matrix, a category column is its codes 0 to k - 1 (k for a category
-that is not known), a date several number columns; NaN means that a value is missing. Columns that
-carry nothing are left out.
+that is not known), a date several number columns, a text a column for each of some words; NaN means
+that a value is missing. Columns that carry nothing are left out.
 
 Columns are a plain value, written as JSON into model files: loading them runs no code.
 """
@@ -20,6 +20,7 @@ from ..core.warning import warn_caller
 from .frames import Frame, Values, Words
 from .kinds import KINDS, PARTS, Category, Date, Kind, Notify, Number
 from .texts import STYLES, is_date_pattern
+from .wordings import Wording
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,7 @@ def _kind_from_json(content: Mapping[str, Any]) -> Kind:
     kind: Kind = KINDS[text(content["kind"], "kind of a column")](**fields)
     expect(not isinstance(kind, Category) or len(kind.categories) > 0, "categories")
     expect(not isinstance(kind, Date) or len(kind.parts) > 0, "parts of a date")
+    expect(not isinstance(kind, Wording) or len(kind.words) > 0, "words")
     return kind
 
 
@@ -250,9 +252,9 @@ def _parts(value: Any) -> list[str]:
     return parts
 
 
-def _distinct(value: Any) -> list[str]:
-    words = texts(value, "categories")
-    expect(len(set(words)) == len(words), "categories")
+def _distinct(value: Any, what: str) -> list[str]:
+    words = texts(value, what)
+    expect(len(set(words)) == len(words), what)
     return words
 
 
@@ -263,7 +265,8 @@ _KIND_FIELDS: dict[str, Callable[[Any], Any]] = {
     "style": _among(STYLES),
     "pattern": _pattern,
     "parts": _parts,
-    "categories": _distinct,
+    "categories": partial(_distinct, what="categories"),
+    "words": partial(_distinct, what="words"),
     "mistakes": partial(texts, what="column"),
     "missing": partial(truth, what="column"),
     "rare": partial(truth, what="column"),

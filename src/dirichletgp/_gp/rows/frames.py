@@ -90,6 +90,16 @@ class Strange:
 Values = Numbers | Days | Words | Strange
 
 
+def other_kind(name: str, values: Values, expected: str) -> ValueError:
+    """An error: a column holds other values than those that are expected."""
+    kinds = {Numbers: "numbers", Days: "dates", Words: "texts"}
+    found = kinds.get(type(values)) or f"values of type {getattr(values, 'what', 'unknown')}"
+    return ValueError(
+        f"X: column {name!r} holds {found}, but {expected} in the rows that the model was fitted "
+        f"to; convert it to {expected}."
+    )
+
+
 class Frame:
     """Columns of rows, each looked at when it is asked for.
 

@@ -1,7 +1,8 @@
 """Kinds of columns, and the numbers that stand for their values.
 
-A number stands for itself, a category is its code, a date becomes several numbers; NaN means that a
-value is missing. Each kind is a few plain values that a model file can hold.
+A number stands for itself, a category is its code, a date becomes several numbers, a text tells
+which words are in it; NaN means that a value is missing. Each kind is a few plain values that a
+model file can hold.
 """
 
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
-from .frames import Days, Numbers, Values, Words
+from .frames import Days, Numbers, Values, Words, other_kind
 from .texts import PLAIN, Texts, as_days, as_number
+from .wordings import Wording
 
 # Told of values that a model does not know: the column, a sentence, and the first such row.
 Notify = Callable[[str, str, int | None], None]
@@ -73,7 +75,7 @@ class Number:
             return read[:, None]
         if isinstance(values, Numbers):
             return without_infinities(self.name, values.values)[:, None]
-        raise _other_kind(self.name, values, "numbers")
+        raise other_kind(self.name, values, "numbers")
 
     def _as_number(self, text: str) -> float | None:
         return None if text in self.mistakes else as_number(text, self.style)
@@ -122,7 +124,7 @@ class Category:
         elif isinstance(values, Words):
             texts = values.texts
         else:
-            raise _other_kind(self.name, values, "categories")
+            raise other_kind(self.name, values, "categories")
         place = {text: code for code, text in enumerate(self.categories)}
         unknown = len(self.categories)
         codes = [self._code(text, place, unknown) for text in texts.distinct]
@@ -183,7 +185,7 @@ class Date:
         elif isinstance(values, Days):
             days = values.values
         else:
-            raise _other_kind(self.name, values, "dates")
+            raise other_kind(self.name, values, "dates")
         return np.column_stack([PARTS[part](days) for part in self.parts])
 
     def _as_days(self, text: str) -> float | None:
@@ -217,9 +219,15 @@ class Unused:
         return np.empty((len(values), 0))
 
 
-Kind = Number | Category | Date | Unused
+Kind = Number | Category | Date | Wording | Unused
 # What a model file calls them.
-KINDS: dict[str, Any] = {"number": Number, "category": Category, "date": Date, "unused": Unused}
+KINDS: dict[str, Any] = {
+    "number": Number,
+    "category": Category,
+    "date": Date,
+    "wording": Wording,
+    "unused": Unused,
+}
 
 
 def without_infinities(name: str, values: Array) -> Array:
@@ -255,15 +263,6 @@ def _read(
 
 def _first_row(texts: Texts, text: str) -> int:
     return int(np.argmax(texts.codes == texts.distinct.index(text)))
-
-
-def _other_kind(name: str, values: Values, expected: str) -> ValueError:
-    kinds = {Numbers: "numbers", Days: "dates", Words: "texts"}
-    found = kinds.get(type(values)) or f"values of type {getattr(values, 'what', 'unknown')}"
-    return ValueError(
-        f"X: column {name!r} holds {found}, but {expected} in the rows that the model was fitted "
-        f"to; convert it to {expected}."
-    )
 
 
 def _some(texts: list[str]) -> str:

@@ -5,12 +5,13 @@ Columns that carry nothing, such as ids, are left out, and `Columns.described` s
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from ..core.arrays import Array, Booleans
+from ..core.arrays import AnyArray, Array, Booleans
 from .columns import MixedColumns, cleaned
 from .frames import Days, Frame, Numbers, Strange, Values, Words
 from .kinds import Category, Date, Kind, Number, Unused, without_infinities
@@ -27,6 +28,7 @@ from .texts import (
     number_reading,
     whole_numbers,
 )
+from .wordings import Wording, telling_words
 
 LEARNED_FROM = 200_000
 """So many rows are enough to learn from, where not all are in memory."""
@@ -87,11 +89,15 @@ class Wishes:
     drops: bool = True
 
 
-def learned_columns(frame: Frame, wishes: Wishes) -> MixedColumns:
-    """What the columns of training rows are; `ValueError` if none of them can be used."""
+def learned_columns(frame: Frame, wishes: Wishes, labels: AnyArray | None = None) -> MixedColumns:
+    """What the columns of training rows are; `ValueError` if none of them can be used.
+
+    Labels (n,) choose the words of texts that are nearly all different; without labels such texts
+    are left out.
+    """
     names = frame.names or [f"x{j}" for j in range(frame.shape[1])]
     kinds = tuple(
-        _Learner(name, j, wishes).kind(cleaned(frame.values(j), wishes.blanks))
+        _Learner(name, j, wishes, labels).kind(cleaned(frame.values(j), wishes.blanks))
         for j, name in enumerate(names)
     )
     columns = MixedColumns(frame.shape[1], frame.names, kinds, wishes.blanks)
@@ -99,6 +105,14 @@ def learned_columns(frame: Frame, wishes: Wishes) -> MixedColumns:
         reasons = "; ".join(f"{kind.name}: {kind.treatment}" for kind in kinds[:3])
         raise ValueError(f"no column of X can be used: {reasons}.")
     return columns
+
+
+def labels_of(parts: Sequence[Any], n_rows: int) -> AnyArray | None:
+    """Labels (n,) of parts of rows, as texts; None if they are not one for every row."""
+    labels = [np.asarray(part) for part in parts]
+    if any(part.ndim != 1 for part in labels) or sum(map(len, labels)) != n_rows:
+        return None
+    return np.concatenate([part.astype(str) for part in labels])
 
 
 def are_ids(values: Array, name: str = "") -> bool:
@@ -121,6 +135,7 @@ class _Learner:
     name: str
     place: int
     wishes: Wishes
+    labels: AnyArray | None
 
     @property
     def _is_category(self) -> bool | None:
@@ -240,14 +255,20 @@ class _Learner:
         if len(counts) == 1 and not missing and self.wishes.drops:
             return Unused(self.name, f"always {texts.distinct[0]!r}")
         if not asked and n_rows >= _FEWEST_IDS and len(counts) > _LIKE_NAMES * n_rows:
-            example = texts.distinct[0]
-            reason = f"{len(counts):,} different texts, nearly one per row, such as {example!r}"
-            return Unused(self.name, reason)
+            return self._wording(texts)
         order = np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES]
         often = order[counts[order] > 1]
         known = often if len(counts) > _MANY_CATEGORIES and len(often) else order
         categories = sorted(texts.distinct[code] for code in known)
         return Category(self.name, categories, missing, len(known) < len(counts))
+
+    def _wording(self, texts: Texts) -> Kind:
+        """Texts that are nearly all different: their words, if these tell anything."""
+        words = [] if self.labels is None else telling_words(texts, self.labels)
+        if words:
+            return Wording(self.name, words)
+        n, example = len(texts.distinct), texts.distinct[0]
+        return Unused(self.name, f"{n:,} different texts, nearly one per row, such as {example!r}")
 
 
 def _texts_of(values: Numbers | Words) -> Texts:

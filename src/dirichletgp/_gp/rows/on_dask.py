@@ -30,7 +30,7 @@ from .columns import Columns
 from .door import is_frame, missing_in
 from .frames import Frame, has_numbers_only, stacked
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
-from .learning import LEARNED_FROM, Wishes, learned_columns
+from .learning import LEARNED_FROM, Wishes, labels_of, learned_columns
 from .weights import sample_weights
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class DaskRows:
             )
         from dask import delayed
 
-        self.columns = _columns_of(X, columns[0], given.categorical)
+        self.columns = _columns_of(X, columns[0], columns[1], given.categorical)
         # A node of its own: sent to each worker once.
         sent = delayed(self.columns, traverse=False)
         # pure: the same chunk has the same name, so what a worker has read is not read again.
@@ -181,7 +181,7 @@ def _parts(collection: Any, name: str) -> list[Any]:
     return list(collection.to_delayed().ravel())
 
 
-def _columns_of(X: Any, parts: list[Any], categorical: Any) -> Columns:
+def _columns_of(X: Any, parts: list[Any], labels: list[Any], categorical: Any) -> Columns:
     """What the columns are: known from their types, or learned from rows of all partitions."""
     meta = getattr(X, "_meta", None)
     names = list(getattr(X, "columns", []))
@@ -194,13 +194,14 @@ def _columns_of(X: Any, parts: list[Any], categorical: Any) -> Columns:
 
     some = delayed(_some_rows, pure=True)
     n_each = -(-LEARNED_FROM // len(parts))
-    frame = Frame(stacked(compute(*[some(part, n_each) for part in parts])))
+    found = compute(*[some(part, n_each) for part in (*parts, *labels)])
+    frame = Frame(stacked(found[: len(parts)]))
     chosen = categorical_columns(categorical, names_in, frame.shape[1])
     # Partitions whose categories differ are put together as objects, which are categories still.
     declared = [] if meta is None else meta.select_dtypes("category").columns
     known = frozenset(declared) if chosen is None else frozenset()
     wishes = Wishes(categories=chosen, named_categories=known, drops=names_in is not None)
-    return learned_columns(frame, wishes)
+    return learned_columns(frame, wishes, labels_of(found[len(parts) :], frame.shape[0]))
 
 
 def _some_rows(part: Any, size: int) -> Any:

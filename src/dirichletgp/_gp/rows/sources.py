@@ -15,7 +15,7 @@ from .columns import Columns
 from .door import FLOATS, is_frame
 from .frames import Frame, has_numbers_only, names_of, stacked
 from .in_memory import Chunk
-from .learning import LEARNED_FROM, Wishes, learned_columns
+from .learning import LEARNED_FROM, Wishes, labels_of, learned_columns
 from .weights import sample_weights
 
 if TYPE_CHECKING:
@@ -76,15 +76,19 @@ class BlockReader:
 
     def _learned_columns(self, categorical: Any) -> Columns:
         """What the columns of the first blocks are."""
-        parts, n = [], 0
+        parts: list[Any] = []
+        labels: list[Any] = []
+        n = 0
         for block in self.iterable:
             parts.append(block[0])
+            labels.append(block[1])
             n += len(block[0])
             if n >= LEARNED_FROM:
                 break
         frame = Frame(stacked(parts))
         chosen = categorical_columns(categorical, frame.names, frame.shape[1])
-        return learned_columns(frame, Wishes(categories=chosen, drops=frame.names is not None))
+        wishes = Wishes(categories=chosen, drops=frame.names is not None)
+        return learned_columns(frame, wishes, labels_of(labels, frame.shape[0]))
 
     def blocks(self) -> Iterator[Chunk]:
         """The blocks."""

@@ -1,9 +1,9 @@
 """The decision for or against regions, and their model.
 
 Proposals are compared with a model without regions on the same left-out rows. The first such model,
-that of the search for the kernel, has few points; where regions are far better than that, nothing
-else is tried. Otherwise the model without regions is finished, and the better of the two is kept:
-regions must gain enough to be worth their memory.
+that of the search for the kernel, has few points; where there are many rows and regions are far
+better than that, nothing else is tried. Otherwise the model without regions is finished, and the
+better of the two is kept: regions must gain enough to be worth their memory.
 """
 
 from collections.abc import Callable
@@ -79,7 +79,7 @@ class Cutter:
             return "with optimize_inducing=True"
         return ""
 
-    def propose(self, state: State, pool: InMemoryRows) -> None:
+    def propose(self, state: State, pool: InMemoryRows, may_decide: bool = True) -> None:
         """Judge proposals beside the first model, which has the kernel of a state and few points.
 
         Parameters
@@ -87,6 +87,9 @@ class Cutter:
         state : State
         pool : InMemoryRows
             Rows for the first model to stand on.
+        may_decide : bool, default=True
+            Whether regions that are far better than the first model are taken. Where rows are not
+            many, the model with all points may be better still.
         """
         if not self._possible:
             return
@@ -107,7 +110,10 @@ class Cutter:
                     enough = _FAR_BETTER * loss
                 if self.best is None or found.loss < self.best.loss:
                     self.best = found
-                if self._asked_for or (found.loss < enough and _is_sure(found, first, 3.0)):
+                taken = self._asked_for or (
+                    may_decide and found.loss < enough and _is_sure(found, first, 3.0)
+                )
+                if taken:
                     self.decided = True
                     break
             if self.best is None:

@@ -33,6 +33,7 @@ from .settings import Resources, class_prior
 # Rows for each region, before those of its border zones.
 _ROWS_OF_A_REGION = 500
 _MOST_POINTS, _FEWEST_POINTS = 256, 96
+_TIMES_AS_MANY_POINTS = 2
 # Rows that the tree is learned from.
 _ROWS_OF_THE_TREE = 100_000
 # Rows that judge, and the regions that they are taken from.
@@ -63,11 +64,19 @@ def affordable(n_regions: int, most_points: int, n_classes: int, memory_limit: f
 
 
 def sizes_to_try(n_rows: int, most_points: int, n_classes: int, memory_limit: float) -> list[Size]:
-    """Sizes for many rows, the finest first; none if there is nothing to cut."""
+    """Sizes for many rows, the finest first; none if there is nothing to cut.
+
+    Regions that have hardly more points in all than a model without regions are not worth a try.
+    """
+    enough_points = _TIMES_AS_MANY_POINTS * most_points
     most_points = min(most_points, _MOST_POINTS)
     finest = affordable(n_rows // _ROWS_OF_A_REGION, most_points, n_classes, memory_limit)
     coarser = affordable(finest.regions // 4, most_points, n_classes, memory_limit)
-    return [size for size in (finest, coarser) if size.regions > 1]
+    return [
+        size
+        for size in (finest, coarser)
+        if size.regions > 1 and size.regions * size.points >= enough_points
+    ]
 
 
 def size_asked_for(n_regions: int, most_points: int, n_classes: int, memory_limit: float) -> Size:

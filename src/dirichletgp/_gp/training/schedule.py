@@ -59,7 +59,10 @@ from .set_scores import SetScores, set_scores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
 MANY_ROWS = 30_000
-"""Fewer rows than this are not cut into regions unless it is asked for."""
+"""So many rows are cut into regions if these are far better than the first model."""
+SOME_ROWS = 8_000
+"""So many rows of few classes are cut if regions are better than the finished model too."""
+_FEW_CLASSES = 4  # with more, judging regions would take a large part of such a fit
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
 _SURPRISE_FLOOR = 0.05
 # Of very many classes a pool has a row or two each, which are all as surprising.
@@ -278,7 +281,7 @@ class Trainer:
         if state is None:
             state = self._learn_kernel(start)
             if cutter is not None:
-                cutter.propose(state, self.placer.pool)
+                cutter.propose(state, self.placer.pool, may_decide=self._rows_are_many)
             if cutter is None or not cutter.decided:
                 state = self._with_all_points(state)
             if record is not None:
@@ -306,8 +309,15 @@ class Trainer:
     @property
     def _may_cut(self) -> bool:
         """Whether regions are asked for, or there are rows enough to try them."""
-        n_regions = self.settings.n_regions
-        return n_regions != 1 and (n_regions != "auto" or len(self.rows.sample) >= MANY_ROWS)
+        if self.settings.n_regions != "auto":
+            return self.settings.n_regions != 1
+        some = len(self.rows.sample) >= SOME_ROWS and len(self.rows.prior) <= _FEW_CLASSES
+        return some or self._rows_are_many
+
+    @property
+    def _rows_are_many(self) -> bool:
+        """Whether a model without regions is unlikely to do."""
+        return len(self.rows.sample) >= MANY_ROWS
 
     def _taken_up(self, record: TrainingRecord, cutter: Cutter | None) -> DirichletState | None:
         """What training found before it was stopped, regions included."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.arrays import Array
+from ...core.arrays import AnyArray, Array
 from ...core.warning import warn_caller
 from ..categorical import categorical_columns
 from ..chunks import ChunkedSource
@@ -17,7 +17,7 @@ from ..columns import Columns
 from ..frames import Frame
 from ..in_memory import Chunk, Encoder, InMemoryRows, Summary
 from ..kinds import Kind, Number
-from ..learning import LEARNED_FROM, Wishes, learned_columns
+from ..learning import LEARNED_FROM, Wishes, labels_of, learned_columns
 from ..texts import BLANKS, PLAIN
 from .errors import NotNumbersError
 from .table import Table, TableReader
@@ -59,7 +59,9 @@ class MixedReader:
             blanks=BLANKS,
             typed=not reader.table.is_csv,
         )
-        self.columns: Columns = learned_columns(Frame(self._first_rows()), wishes)
+        first = self._first_rows()
+        features = Frame(first.select(reader.names))
+        self.columns: Columns = learned_columns(features, wishes, self._labels(first))
         # Numbers are parsed much faster by the reader of the file.
         plain = frozenset(kind.name for kind in self.columns.kinds if _is_plain(kind))
         self._table: Table = reader.table.as_texts(reader.names, plain)
@@ -68,7 +70,7 @@ class MixedReader:
         import pyarrow as pa
 
         batches, n = [], 0
-        for batch in self._texts.batches(self._reader.names):
+        for batch in self._texts.batches([*self._reader.names, *self._reader.labels]):
             batches.append(batch)
             n += batch.num_rows
             if n >= LEARNED_FROM:
@@ -76,6 +78,13 @@ class MixedReader:
         if not batches:
             raise ValueError("X has no rows; pass at least one row of each of two classes.")
         return pa.Table.from_batches(batches)
+
+    def _labels(self, rows: Any) -> AnyArray | None:
+        """The labels of rows as texts; None if they have votes."""
+        if len(self._reader.labels) > 1:
+            return None
+        labels = np.array(rows.column(self._reader.labels[0]).to_pylist(), dtype=object)
+        return labels_of([labels], rows.num_rows)
 
     def read_as_texts(self) -> None:
         """From now on read numbers as texts, of which some cannot be read."""

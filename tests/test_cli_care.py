@@ -356,3 +356,20 @@ def test_scores_stand_beside_those_of_guessing(fit, kept):
     _, out, _ = fit("p.csv", "-o", "a.dgp")
     assert "guessing" in out
     assert "\u00a0pp" in out
+
+
+@pytest.mark.parametrize("package", ["numpy", "scipy", "sklearn", "typer", "pyarrow"])
+def test_an_interruption_while_packages_are_imported_is_one_line(tmp_path, package):
+    stub = tmp_path / package
+    stub.mkdir()
+    interrupts = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(30)\n"
+    (stub / "__init__.py").write_text(interrupts)
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "dirichletgp.cli", "fit", "no.csv", "-t", "y"],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")

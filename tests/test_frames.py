@@ -603,7 +603,7 @@ def test_fitted_rivals_name_the_column_too(data):
     _, y = data
     numbers = pd.DataFrame({"a": np.arange(N) % 7.0, "b": np.arange(N) % 5.0})
     rival = NystromRidgeClassifier(n_inducing=5).fit(numbers, y)
-    with pytest.raises(ValueError, match="NaN .* in column 'b', first in row 0"):
+    with pytest.raises(ValueError, match=r"NaN .* in column 'b', first in row 0"):
         rival.predict(numbers.assign(b=np.nan))
     with pytest.raises(ValueError, match="texts in column 'a', such as 'x'"):
         rival.predict(numbers.assign(a="x"))
@@ -611,5 +611,5 @@ def test_fitted_rivals_name_the_column_too(data):
 
 def test_texts_in_an_array_are_refused_by_the_name_of_their_column():
     X = np.array([[1.0, "red"], [2.0, "blue"]] * 5, dtype=object)
-    with pytest.raises(ValueError, match="texts in column 1, such as .* categorical_features"):
+    with pytest.raises(ValueError, match=r"texts in column 1, such as .* categorical_features"):
         DirichletGPClassifier().fit(X, np.arange(10) % 2)

@@ -16,8 +16,9 @@
     const curve = data.classwise[Number(choice.value)];
     place("classwise").setAttribute("aria-label",
       `Reliability diagram of class ${curve.label} against the rest, calibration error ${(100 * curve.error).toFixed(1)} percentage points. Arrow keys read it point by point.`);
+    const named = curve.label.length > 14 ? "it" : curve.label; // the axis beside is short
     charts.reliability(place("classwise"), curve,
-      { score: `Predicted probability of ${curve.label}`, event: `Observed share of ${curve.label}` });
+      { score: `Predicted probability of ${curve.label}`, event: `Observed share of ${named}` });
     document.getElementById("classwise-words").textContent = `Calibration error ${(100 * curve.error).toFixed(1)}\u00a0pp, ` +
       `by chance up to ${(100 * curve.by_chance).toFixed(1)}\u00a0pp. ${curve.words.join(" ")}`;
   }
@@ -55,20 +56,21 @@
   if (ratio) ratio.addEventListener("change", drawCosts);
 
   const threshold = document.getElementById("threshold"), chosenClass = document.getElementById("outcome-class");
-  const price_of = (id) => Math.max(0, Number(document.getElementById(id).value) || 0);
+  const priceOf = (id) => Math.max(0, Number(document.getElementById(id).value) || 0);
+  const short = (v) => String(Number(v.toPrecision(3)));
   const exact = (t) => `${Number((100 * t).toFixed(2))}\u00a0%`;
   function outcomeNow() {
     const entry = data.outcomes.classes[chosenClass ? Number(chosenClass.value) : 0];
-    const miss = price_of("miss-cost"), alarm = price_of("alarm-cost");
+    const miss = priceOf("miss-cost"), alarm = priceOf("alarm-cost");
     const found = outcomes.lines(entry, data.outcomes.thresholds, data.n_rows, miss, alarm);
     return { entry, miss, alarm, found, least: outcomes.cheapest(found, miss, alarm) };
   }
   function drawOutcomes() {
-    const { entry, miss, alarm, found, least } = outcomeNow();
+    const { entry, miss, alarm, found } = outcomeNow();
     const place = Number(threshold.value), line = found[place], n = data.n_rows;
     const none = (entry.rows * miss) / n, all = ((n - entry.rows) * alarm) / n;
     document.getElementById("threshold-out").textContent = exact(line.threshold);
-    threshold.setAttribute("aria-valuetext", `${exact(line.threshold)}, mean cost ${line.cost.toPrecision(3)}`);
+    threshold.setAttribute("aria-valuetext", `${exact(line.threshold)}, mean cost ${short(line.cost)}`);
     outcomes.chart(document.getElementById("chart-outcomes"), found, place, Math.min(none, all),
       (index) => { if (Number(threshold.value) !== index) { threshold.value = index; showOutcome(); } });
     showOutcome();
@@ -80,7 +82,7 @@
     document.getElementById("threshold-out").textContent = exact(line.threshold);
     const share = (k, of) => [of ? draw.percent(k / of, 1) : "\u2013", of ? outcomes.interval(k, of).map((v) => draw.percent(v, 1)).join(" to ") : ""];
     const rows = [
-      ["Mean cost of a row", line.cost.toPrecision(3), `${line.low.toPrecision(3)} to ${line.high.toPrecision(3)}`],
+      ["Mean cost of a row", short(line.cost), `${short(line.low)} to ${short(line.high)}`],
       [`Precision (right of ${line.taken.toLocaleString("en")} called so)`, ...share(line.right, line.taken)],
       [`Recall (found of ${entry.rows.toLocaleString("en")})`, ...share(line.right, entry.rows)],
       ["Missed, of all rows", ...share(line.missed, n)],
@@ -97,8 +99,8 @@
     }
     const told = miss + alarm > 0 ? `At these prices probabilities that can be taken at their word ask for ${exact(alarm / (miss + alarm))}. ` : "";
     document.getElementById("outcome-words").textContent = told +
-      `Cheapest on these rows is ${exact(found[least.best].threshold)} (${found[least.best].cost.toPrecision(3)} a row), but they do not tell it from ` +
-      `${exact(found[least.first].threshold)} to ${exact(found[least.last].threshold)}. Calling no row ${entry.label} costs ${none.toPrecision(3)}, calling every row so ${all.toPrecision(3)}.`;
+      `Cheapest on these rows is ${exact(found[least.best].threshold)} (${short(found[least.best].cost)} a row), but they do not tell it from ` +
+      `${exact(found[least.first].threshold)} to ${exact(found[least.last].threshold)}. Calling no row ${entry.label} costs ${short(none)}, calling every row so ${short(all)}.`;
   }
   for (const id of ["miss-cost", "alarm-cost", "threshold"]) document.getElementById(id).addEventListener("input", drawOutcomes);
   if (chosenClass) chosenClass.addEventListener("change", drawOutcomes);

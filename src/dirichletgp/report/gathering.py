@@ -22,6 +22,7 @@ from .examined_rows import ExaminedRows, notable_rows, uncertainty_sample
 from .numbers import ReportNumbers
 from .outcomes import outcomes_by_threshold
 from .provenance import how_it_was_made
+from .region_numbers import region_numbers
 from .rejecting import rejection_points
 
 # Intervals and uncertainties cost more than probabilities; a sample of rows shows them as well.
@@ -113,6 +114,7 @@ def gather(
         costs=cost_curves(prob, codes, labels),
         thresholds=thresholds_table(prob, codes, labels),
         outcomes=outcomes_by_threshold(prob, codes, labels),
+        regions=region_numbers(model, X, prob, codes),
         cautions=list(dict.fromkeys([*cautions, *few_rows_of_a_class(codes, labels)])),
     )
 

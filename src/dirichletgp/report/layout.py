@@ -46,6 +46,7 @@ def layout_of(numbers: ReportNumbers) -> Layout:
         columns[shorter].append(card)
         heights[shorter] += _height(card, numbers)
     wide = [card for card, is_wide in tables.items() if is_wide]
+    wide += ["regions"] if numbers.regions else []
     return Layout(columns, [*wide, "checks", "rows", "made"])
 
 

@@ -137,6 +137,8 @@ class ReportNumbers:
         How many rows are taken for a class, rightly and in all, at each of many thresholds.
     cautions : list of str
         What to know before the numbers are believed.
+    regions : dict or None
+        Where the model has regions and how good each is; None if it has only one.
     """
 
     title: str
@@ -159,6 +161,7 @@ class ReportNumbers:
     thresholds: list[dict[str, Any]] = field(default_factory=list)
     outcomes: dict[str, Any] = field(default_factory=dict)
     cautions: list[str] = field(default_factory=list)
+    regions: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Dicts, lists, texts and numbers."""

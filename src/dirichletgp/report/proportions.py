@@ -15,4 +15,4 @@ def wilson_interval(share: float, n: int, z: float = 1.96) -> tuple[float, float
     widening = 1 + z * z / n
     centre = (share + z * z / (2 * n)) / widening
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / widening
-    return max(0.0, centre - reach), min(1.0, centre + reach)
+    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))

@@ -15,6 +15,7 @@ pytest.importorskip("pyarrow", reason="the command line reads tables with pyarro
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp.cli import main
+from dirichletgp.cli.seen_rows import SeenRows
 
 FAST = ("--n-inducing", "25", "--kernel", "rbf")
 
@@ -356,3 +357,70 @@ def test_scores_stand_beside_those_of_guessing(fit, kept):
     _, out, _ = fit("p.csv", "-o", "a.dgp")
     assert "guessing" in out
     assert "\u00a0pp" in out
+
+
+@pytest.mark.parametrize("package", ["numpy", "scipy", "sklearn", "typer", "pyarrow"])
+def test_an_interruption_while_packages_are_imported_is_one_line(tmp_path, package):
+    stub = tmp_path / package
+    stub.mkdir()
+    interrupts = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(30)\n"
+    (stub / "__init__.py").write_text(interrupts)
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "dirichletgp.cli", "fit", "no.csv", "-t", "y"],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_evaluate_and_report_notice_rows_that_the_model_was_fitted_to(run, kept):
+    for arguments in (("evaluate", "m.dgp"), ("report", "m.dgp")):
+        output = ("-o", "r.html") if arguments[0] == "report" else ()
+        found = warnings_of(run(*arguments, "p.csv", *output, "--json"))
+        assert "all 80 rows seem to be rows that the model was fitted to" in found[0]
+        if output:
+            assert "scores on them say nothing about new rows" in (kept / "r.html").read_text()
+        assert warnings_of(run(*arguments, "new.csv", *output, "--json")) == []
+    assert "warning: all 80 rows" in run("evaluate", "m.dgp", "p.csv")[2]
+
+
+def test_marks_of_rows_count_copies_and_neither_grow_nor_give_a_row_away():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    codes = rng.integers(0, 2, 4000)
+    seen = SeenRows.of(X[:2000], codes[:2000])
+    assert SeenRows.from_json(json.loads(json.dumps(seen.as_json()))).marks.tolist() == (
+        seen.marks.tolist()
+    )
+    assert seen.warning(X[2000:], codes[2000:]) == []
+    half = np.arange(1000, 3000)
+    about = int(seen.warning(X[half], codes[half])[0].split()[1].replace(",", ""))
+    assert abs(about - 1000) < 100
+    assert 0.1 < seen.marks.mean() < 0.15  # so many rows that were never seen seem to be
+    large = SeenRows.of(rng.normal(size=(100_000, 1)), np.zeros(100_000, dtype=int))
+    assert len(large.as_json()["marks"]) < 90_000
+
+
+def test_rows_that_are_equal_by_chance_are_not_noticed():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (600, 2)).astype(float)
+    codes = rng.integers(0, 2, 600)
+    assert SeenRows.of(X[:300], codes[:300]).warning(X[300:], codes[300:]) == []
+
+
+def test_contents_of_rows_and_paths_stay_out_of_a_report_unless_asked_for(run, kept):
+    names = [f"Ann-{i} Miller" for i in range(80)]
+    (kept / "inner").mkdir()
+    table = kept / "inner" / "people.csv"
+    table.write_text(table_text(name=names, country=["Elbonia"] * 80))
+    fit = ("fit", table, "-t", "sick", *FAST, "-o", "a.dgp", "--json", "--force")
+    assert run(*fit, "--report", "r.html", "--test", table)[0] == 0
+    page = (kept / "r.html").read_text()
+    for text in ("Miller", "Elbonia", str(kept), "inner", ">red<"):
+        assert text not in page, text
+    assert str(kept) not in (kept / "a.dgp").read_bytes().decode("latin-1")
+    assert run("report", "a.dgp", table, "-o", "r.html", "--show-values")[0] == 0
+    assert "Miller" in (kept / "r.html").read_text()

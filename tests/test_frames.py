@@ -9,7 +9,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dirichletgp import DirichletGPClassifier, GPRegressionClassifier
+from dirichletgp import (
+    DirichletGPClassifier,
+    GPRegressionClassifier,
+    NystromRidgeClassifier,
+    VariationalGPClassifier,
+)
 from dirichletgp._gp.rows.columns import Columns
 from dirichletgp._gp.rows.frames import Frame
 from dirichletgp._gp.rows.learning import Wishes, learned_columns
@@ -580,9 +585,31 @@ def test_columns_that_make_no_sense_are_not_loaded(change):
         Columns.from_json(content)
 
 
-def test_rivals_say_that_they_want_numbers(data):
+@pytest.mark.parametrize(
+    "rival", [GPRegressionClassifier, NystromRidgeClassifier, VariationalGPClassifier]
+)
+def test_rivals_say_in_which_column_they_want_numbers_and_who_takes_others(data, rival):
     frame, y = data
-    with pytest.raises(ValueError, match="could not convert"):
-        GPRegressionClassifier(n_inducing=10, max_iter=2).fit(frame[["colour"]], y)
-    with pytest.raises(ValueError, match="NaN"):
-        GPRegressionClassifier(n_inducing=10, max_iter=2).fit(np.full((N, 1), np.nan), y)
+    numbers = pd.DataFrame({"a": np.arange(N) % 7.0, "b": np.arange(N) % 5.0})
+    holes = numbers.assign(b=np.where(np.arange(N) == 4, np.nan, 1.0))
+    ours = "DirichletGPClassifier takes texts, categories and missing values as they are"
+    with pytest.raises(ValueError, match=f"texts in column 'colour', such as .*{ours}"):
+        rival(n_inducing=5).fit(frame[["colour"]], y)
+    with pytest.raises(ValueError, match=rf"NaN .* in column 'b', first in row 4\..*{ours}"):
+        rival(n_inducing=5).fit(holes, y)
+
+
+def test_fitted_rivals_name_the_column_too(data):
+    _, y = data
+    numbers = pd.DataFrame({"a": np.arange(N) % 7.0, "b": np.arange(N) % 5.0})
+    rival = NystromRidgeClassifier(n_inducing=5).fit(numbers, y)
+    with pytest.raises(ValueError, match=r"NaN .* in column 'b', first in row 0"):
+        rival.predict(numbers.assign(b=np.nan))
+    with pytest.raises(ValueError, match="texts in column 'a', such as 'x'"):
+        rival.predict(numbers.assign(a="x"))
+
+
+def test_texts_in_an_array_are_refused_by_the_name_of_their_column():
+    X = np.array([[1.0, "red"], [2.0, "blue"]] * 5, dtype=object)
+    with pytest.raises(ValueError, match=r"texts in column 1, such as .* categorical_features"):
+        DirichletGPClassifier().fit(X, np.arange(10) % 2)

@@ -67,7 +67,17 @@ def run(monkeypatch, capfdbinary):
 def model(table, run, tmp_path):
     path = tmp_path / "model.dgp"
     report = tmp_path / "report.html"
-    options = ["--kernel", "rbf", "--n-inducing", "15", "-o", path, "--report", report]
+    options = [
+        "--kernel",
+        "rbf",
+        "--n-inducing",
+        "15",
+        "-o",
+        path,
+        "--report",
+        report,
+        "--show-values",
+    ]
     code, out, err = run("fit", table, "--target", TARGET, *options)
     assert code == 0, err
     assert not OBEYED.search(out.replace("\r", ""))

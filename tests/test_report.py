@@ -23,7 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from dirichletgp import DirichletGPClassifier
 from dirichletgp.metrics import error_rate, expected_calibration_error, mean_negative_log_likelihood
 from dirichletgp.report import gather, render, write_report
-from dirichletgp.report.bootstrap import expected_error_if_calibrated, headline_metrics
+from dirichletgp.report.bootstrap import headline_metrics
+from dirichletgp.report.calibration import calibration_error, error_by_chance, errors_if_calibrated
+from dirichletgp.report.layout import layout_of
+from dirichletgp.report.outcomes import outcomes_by_threshold
 from dirichletgp.report.ranking import area_under_curve
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
@@ -79,8 +82,8 @@ def test_intervals_of_the_accuracy_are_those_of_a_proportion(two):
 
 def test_labels_drawn_from_the_probabilities_are_called_calibrated_and_sharpened_ones_are_not():
     rng = np.random.default_rng(3)
-    prob = rng.dirichlet(np.ones(3), size=2000)
-    y = np.minimum((prob.cumsum(axis=1) < rng.uniform(size=(2000, 1))).sum(axis=1), 2)
+    prob = rng.dirichlet(np.ones(3), size=6000)
+    y = np.minimum((prob.cumsum(axis=1) < rng.uniform(size=(6000, 1))).sum(axis=1), 2)
 
     class Says:
         classes_ = np.arange(3)
@@ -92,7 +95,7 @@ def test_labels_drawn_from_the_probabilities_are_called_calibrated_and_sharpened
             sharp = prob**self.power
             return sharp / sharp.sum(axis=1, keepdims=True)
 
-    X = np.zeros((2000, 1))
+    X = np.zeros((6000, 1))
     honest = gather(Says(power=1), X, y).verdict
     boastful = gather(Says(power=3), X, y).verdict
     assert honest.level == "good"
@@ -104,7 +107,7 @@ def test_a_calibrated_model_is_within_what_chance_allows_nineteen_times_in_twent
     rng = np.random.default_rng(0)
     confidence = rng.uniform(0.5, 1, size=1000)
     prob = np.column_stack([1 - confidence, confidence])
-    limit = np.quantile(expected_error_if_calibrated(prob, rng), 0.95)
+    limit = np.quantile(errors_if_calibrated(prob, rng), 0.95)
     errors = [
         expected_calibration_error(rng.uniform(size=1000) < confidence, confidence)
         for _ in range(200)
@@ -131,7 +134,7 @@ def test_no_label_or_column_name_can_break_out_of_the_page(two):
 
 
 def test_the_embedded_numbers_are_the_gathered_ones(many):
-    numbers = gather(*many)
+    numbers = gather(*many, shown=many[1])
     data = embedded(render(numbers))
     assert data["n_rows"] == len(many[2]) == np.sum(numbers.confusion)
     assert len(data["classwise"]) == 12
@@ -281,3 +284,158 @@ def test_the_interval_of_the_area_is_as_wide_as_the_areas_of_other_rows_differ()
     areas = [area_under_curve(*drawn()) for _ in range(300)]
     width = np.mean([high - low for _, low, high in areas]) / (2 * 1.96)
     assert_allclose(width, np.std([area for area, _, _ in areas]), rtol=0.15)
+
+
+def drawn_rows(n, bias, rng):
+    """Probabilities of two classes that promise `bias` too much, and labels of the true ones."""
+    confidence = rng.uniform(0.6, 0.95, n)
+    second = rng.random(n) < 0.5
+    true = rng.random(n) < confidence - bias
+    prob = np.where(second, confidence, 1.0 - confidence)
+    return np.column_stack([1.0 - prob, prob]), np.where(true, second, ~second).astype(int)
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.03, 0.12])
+def test_what_is_said_of_the_calibration_error_holds_nineteen_times_in_twenty(bias):
+    rng = np.random.default_rng(0)
+    found = [calibration_error(*drawn_rows(400, bias, rng), rng) for _ in range(60)]
+    assert np.mean([error.low <= bias <= error.high for error in found]) >= 0.95
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.02, 0.05, 0.1])
+def test_verdicts_on_other_rows_of_the_same_model_do_not_contradict_each_other(bias):
+    rng = np.random.default_rng(1)
+    said = [
+        headline_metrics(*drawn_rows(600, bias, rng), 2, rng, ["no", "yes"])[1].level
+        for _ in range(30)
+    ]
+    holds = {"good": bias <= 0.05, "slight": bias > 0, "noticeable": bias >= 0.02}
+    holds |= {"poor": bias >= 0.05, "open": True}
+    assert np.mean([holds[level] for level in said]) >= 0.95
+    assert not {"good", "poor"} <= set(said)
+
+
+def test_the_verdict_names_the_interval_that_the_metric_has(two):
+    numbers = gather(*two)
+    error = next(metric for metric in numbers.metrics if metric.key == "ece")
+    between = f"between {100 * error.low:.1f} and {100 * error.high:.1f} percentage points"
+    assert between in numbers.verdict.sentences[1]
+
+
+def test_the_direction_of_miscalibration_is_told_only_if_it_is_more_than_chance():
+    rng = np.random.default_rng(2)
+    for bias, words in ((0.0, "no more apart than by chance"), (0.2, "overconfident")):
+        _, verdict = headline_metrics(*drawn_rows(300, bias, rng), 2, rng, ["no", "yes"])
+        assert words in verdict.sentences[-1]
+
+
+def test_the_error_by_chance_of_a_class_is_what_labels_drawn_from_it_show():
+    rng = np.random.default_rng(3)
+    score = rng.uniform(size=800)
+    errors = [expected_calibration_error_of(score, rng) for _ in range(300)]
+    assert_allclose(error_by_chance(score), np.quantile(errors, 0.95), rtol=0.1)
+
+
+def expected_calibration_error_of(score, rng):
+    gaps = np.bincount((score * 10).astype(int), (rng.random(len(score)) < score) - score)
+    return np.abs(gaps).sum() / len(score)
+
+
+def test_the_rejection_curve_has_intervals_and_ends_where_few_rows_are_left(two):
+    model, X, y = two
+    points = gather(model, X, y, n_bootstrap=2).rejection
+    assert all(point["low"] < point["accuracy"] <= point["high"] + 1e-9 for point in points)
+    assert min(point["left"] for point in points) >= 50
+    assert points[-1]["left"] < 60
+    few = gather(model, X[:30], y[:30], n_bootstrap=2)
+    assert [point["left"] for point in few.rejection] == [30]
+    assert "too few rows to decline any" in render(few)
+
+
+def test_a_band_that_misses_the_diagonal_or_cannot_is_put_into_words(two):
+    model, X, y = two
+    numbers = gather(model, X, y, n_bootstrap=2)
+    bins = numbers.reliability.bins
+    missed = sum(not b["low"] <= b["confidence"] <= b["high"] for b in bins)
+    outside = sum(not b["lower"] <= b["accuracy"] <= b["upper"] for b in bins)
+    wide = sum(b["upper"] - b["lower"] > 0.5 for b in bins)
+    words = " ".join(numbers.reliability.words)
+    assert f"{missed or 'None'} of {len(bins)} intervals miss the diagonal" in words
+    assert f"The band misses it at {outside or 'none'} of {len(bins)} points" in words
+    assert ("surer than it should be" in words) == (outside > 0)
+    assert ("no evidence" in words) == (wide > 0)
+    assert numbers.reliability.words[0] in html.unescape(render(numbers))
+
+
+def test_features_say_which_way_they_work():
+    rng = np.random.default_rng(0)
+    n = 300
+    table = pd.DataFrame(
+        {
+            "dose": rng.normal(size=n),
+            "rest": rng.normal(size=n),
+            "age": rng.normal(size=n),
+            "colour": rng.choice(["red", "blue"], size=n),
+            "town": np.where(np.arange(n) < 4, "Nowhere", "Somewhere"),
+        }
+    )
+    height = 2 * table["dose"] - 2 * table["rest"] + 2 * (table["colour"] == "red")
+    y = np.where(height + 0.3 * rng.normal(size=n) > 1, "yes", "no")
+    settings = {"n_inducing": 60, "max_iter": 10, "random_state": 0}
+    model = DirichletGPClassifier("product", **settings).fit(table, y)
+    numbers = gather(model, table, y, n_bootstrap=2)
+    words = {entry["name"]: entry.get("words") for entry in numbers.relevance}
+    assert words["dose"] == "higher: yes likelier"
+    assert words["rest"] == "higher: yes less likely"
+    assert words["colour"] == "yes likeliest for red, least for blue"
+    page = render(numbers)
+    assert "higher: yes less likely" in page
+    assert "Nowhere" not in page  # four rows are too few to be named
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_counts_behind_the_slider_are_those_of_calling_rows(n_classes):
+    rng = np.random.default_rng(0)
+    prob = np.round(rng.dirichlet(np.ones(n_classes), size=90), 2)
+    codes = rng.integers(0, n_classes, 90)
+    labels = [f"c{c}" for c in range(n_classes)]
+    found = outcomes_by_threshold(prob, codes, labels)
+    assert len(found["classes"]) == (1 if n_classes == 2 else n_classes)
+    for entry in found["classes"]:
+        c = labels.index(entry["label"])
+        assert entry["rows"] == np.sum(codes == c)
+        for place in (0, 30, 53, 106):
+            called = prob[:, c] >= found["thresholds"][place]
+            assert entry["taken"][place] == called.sum()
+            assert entry["right"][place] == (called & (codes == c)).sum()
+
+
+def test_what_is_in_the_rows_stays_out_unless_it_is_asked_for(two):
+    model, X, y = two
+    X = X.assign(name=[f"Person {i}" for i in range(len(X))])
+    values = [f"{value:.4g}" for value in X["dose"]]
+    quiet = render(gather(model, X[model.feature_names_in_], y, n_bootstrap=2))
+    assert not any(f">{value}<" in quiet for value in values)
+    told = render(gather(model, X[model.feature_names_in_], y, shown=X, n_bootstrap=2))
+    assert "Person " in told
+    assert any(f">{value}<" in told for value in values)
+
+
+def test_labels_that_look_wrong_are_compared_with_what_chance_allows(two):
+    checks = gather(*two, n_bootstrap=2).checks
+    assert checks["at_most"] >= checks["expected"]
+    assert f"hardly more than {checks['at_most']:,}" in render(gather(*two, n_bootstrap=2))
+
+
+def test_every_card_stands_once_and_tables_of_many_classes_take_the_whole_width(two, many):
+    for case, wide in ((two, False), (many, True)):
+        layout = layout_of(gather(*case, n_bootstrap=2))
+        cards = [*layout.columns[0], *layout.columns[1], *layout.wide]
+        assert len(cards) == len(set(cards)) == 13
+        assert ("confusion" in layout.wide) == wide
+
+
+def test_every_calibration_error_of_the_page_is_in_percentage_points(two):
+    page = html.unescape(render(gather(*two, n_bootstrap=2)).partition("<script")[0])
+    for text in re.findall(r"[Cc]alibration error\D{0,40}?([0-9.]+)(.{12})", page):
+        assert text[1].startswith(("\u00a0pp", " percentage")), text

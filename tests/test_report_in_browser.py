@@ -13,7 +13,15 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"
 )
 
-CHARTS = ("reliability", "rejection", "classwise", "uncertainty", "costs", "history")
+CHARTS = (
+    "reliability",
+    "rejection",
+    "classwise",
+    "outcomes",
+    "uncertainty",
+    "costs",
+    "history",
+)
 
 
 @pytest.fixture(scope="module")
@@ -171,13 +179,14 @@ def test_the_buttons_choose_which_rows_are_listed(page):
 
 def test_everything_that_can_be_used_can_be_reached_by_the_keyboard(page):
     reached = set()
-    for _ in range(40):
+    for _ in range(50):
         page.press("Tab")
         reached.add(
             page.run("document.activeElement.id || document.activeElement.dataset.rows || ''")
         )
     assert {f"chart-{chart}" for chart in CHARTS} <= reached
     assert {"class-choice", "refuse", "least", "most", "wrong"} <= reached
+    assert {"miss-cost", "alarm-cost", "threshold", "cheapest"} <= reached
 
 
 CONTRAST = """(() => {
@@ -235,3 +244,101 @@ def test_the_price_of_declining_moves_the_cheapest_share(page):
         " choice.dispatchEvent(new Event('change')); })()"
     )
     assert page.run(share) != before
+
+
+def outcome_table(page):
+    return page.run(
+        "[...document.querySelectorAll('#outcome-table tbody td:nth-child(2)')]"
+        ".map(cell => cell.textContent)"
+    )
+
+
+def test_the_slider_shows_what_a_threshold_leads_to_at_the_prices_that_are_set(page):
+    data = page.run("JSON.parse(document.getElementById('report-data').textContent)")
+    entry, n = data["outcomes"]["classes"][0], data["n_rows"]
+    page.run(
+        """{
+             document.getElementById('miss-cost').value = '5';
+             const slider = document.getElementById('threshold');
+             slider.value = 23;
+             slider.dispatchEvent(new Event('input'));
+           }"""
+    )
+    threshold = data["outcomes"]["thresholds"][23]
+    shown = page.run("document.getElementById('threshold-out').textContent")
+    assert shown == f"{100 * threshold:g}\u00a0%"
+    right, taken = entry["right"][23], entry["taken"][23]
+    cost = (5 * (entry["rows"] - right) + taken - right) / n
+    cells = outcome_table(page)
+    assert float(cells[0]) == pytest.approx(cost, rel=0.01)
+    assert cells[1] == f"{100 * right / taken:.1f}\u00a0%"
+    assert cells[2] == f"{100 * right / entry['rows']:.1f}\u00a0%"
+    words = page.run("document.getElementById('outcome-words').textContent")
+    assert "ask for 16.67\u00a0%" in words
+    assert "they do not tell it from" in words
+    page.run("document.getElementById('cheapest').click()")
+    costs = [
+        5 * (entry["rows"] - r) + t - r for r, t in zip(entry["right"], entry["taken"], strict=True)
+    ]
+    assert float(outcome_table(page)[0]) == pytest.approx(min(costs) / n, rel=0.01)
+
+
+def test_the_slider_moves_by_the_arrow_keys(page):
+    page.run("document.getElementById('threshold').focus()")
+    before = page.run("document.getElementById('threshold-out').textContent")
+    page.press("ArrowRight")
+    assert page.run("document.getElementById('threshold-out').textContent") != before
+
+
+@pytest.mark.parametrize("n_classes", [2, 14])
+def test_no_card_is_half_empty_and_columns_end_together(browser, reports, n_classes):
+    browser.resize(1280)
+    browser.open(reports[n_classes])
+    empty = browser.run(
+        """[...document.querySelectorAll('.card')].map(card => {
+             const bottoms = [...card.children].map(c => c.getBoundingClientRect().bottom);
+             return card.getBoundingClientRect().bottom - Math.max(...bottoms);
+           })"""
+    )
+    assert max(empty) < 40
+    ends = browser.run(
+        "[...document.querySelectorAll('.column')]"
+        ".map(c => c.lastElementChild.getBoundingClientRect().bottom)"
+    )
+    assert abs(ends[0] - ends[1]) < 450
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_matrix_of_many_classes_has_axis_titles_and_says_when_it_scrolls(browser, reports, width):
+    browser.resize(width)
+    browser.open(reports[14])
+    titles = browser.run("[...document.querySelectorAll('.confusion .axis')].map(t => t.innerText)")
+    assert titles == ["Predicted class", "True class"]
+    box = "document.querySelector('.confusion').parentElement"
+    scrolls = browser.run(f"{box}.scrollWidth > {box}.clientWidth + 1")
+    assert scrolls == (width == 390)
+    assert browser.run("document.querySelector('.sideways').hidden") != scrolls
+
+
+def test_training_history_never_falls(page):
+    falls = page.run(
+        """[...document.querySelectorAll('#chart-history .line')].map(line => {
+             const heights = line.getAttribute('d').match(/[\\d.]+ ([\\d.]+)/g)
+               .map(pair => Number(pair.split(' ')[1]));
+             return heights.some((y, i) => i && y > heights[i - 1] + 0.06);
+           })"""
+    )
+    assert falls
+    assert not any(falls)
+
+
+def test_letters_of_charts_are_not_small_on_paper(page):
+    page.run("window.dispatchEvent(new Event('beforeprint'))")
+    widths = page.run(
+        "[...document.querySelectorAll('.chart svg')].map(s => s.viewBox.baseVal.width)"
+    )
+    assert set(widths) == {320}  # about as wide as a column of a page
+    page.run("window.dispatchEvent(new Event('afterprint'))")
+    assert 320 not in page.run(
+        "[...document.querySelectorAll('.chart svg')].map(s => s.viewBox.baseVal.width)"
+    )

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._gp.core.arrays import AnyArray, Array
 from .._gp.core.kernels import Kernel
-from .._gp.rows.arrays import ArrayRows, checked_numbers
+from .._gp.rows.arrays import ArrayRows, checked_numbers, new_numbers
 from .._gp.rows.columns import Columns
-from .._gp.rows.door import FLOATS, SampleSize
+from .._gp.rows.door import SampleSize
 from .._gp.rows.in_memory import Chunk, Encoder, InMemoryRows
 from .._gp.rows.scaling import of_scaled_blocks
 from .._gp.rows.weights import sample_weights
@@ -95,8 +95,7 @@ class RivalClassifier(ClassifierMixin, BaseEstimator):
     def _new_rows(self, X: ArrayLike) -> AnyArray:
         """Rows to predict, checked."""
         check_is_fitted(self)
-        rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOATS)
-        return rows
+        return new_numbers(self, X)
 
     def _of_blocks(self, rows: AnyArray, function: Callable[[Array, slice], Array]) -> Array:
         """A function of scaled rows, block by block in threads; results are stacked."""

@@ -6,7 +6,7 @@ import numpy as np
 import typer
 
 from .._gp.rows.tables.reading import read_table
-from .console import print_json, with_one_line_errors
+from .console import print_json, say, with_one_line_errors
 from .new_values import NewValues
 from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
 from .scores import measured, print_scores
@@ -35,7 +35,10 @@ def evaluate(
     codes = np.searchsorted(fitted.classifier.classes_, y)
     classes = fitted.classifier.classes_
     scores = measured(fitted.classifier.predict_proba(X), codes, classes)
+    warnings = fitted.warnings(X, y)
+    for warning in warnings:
+        say(f"warning: {warning}")
     if as_json:
-        print_json({"model": model, "table": table} | scores.as_json())
+        print_json({"model": model, "table": table, "warnings": warnings} | scores.as_json())
     else:
         print_scores(scores, f"of {table}")

@@ -19,7 +19,16 @@ from .._gp.training.settings import choice
 from .column_options import wishes_of
 from .console import in_markup, print_json, say, with_one_line_errors
 from .destinations import MODEL, PAGE, Output, can_be_replaced, check_outputs
-from .options import DropUnlabelled, Encoding, Force, Format, Json, KernelName, kernel_choices
+from .options import (
+    DropUnlabelled,
+    Encoding,
+    Force,
+    Format,
+    Json,
+    KernelName,
+    ShowValues,
+    kernel_choices,
+)
 from .prepared_rows import Experiment
 from .progress_bar import progress_bar
 from .scores import measured, print_scores
@@ -94,6 +103,7 @@ def fit(
     jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
+    show_values: ShowValues = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -164,11 +174,11 @@ def fit(
         "source": Path(train).name,
         "training_rows": len(rows_of.train.labels),
         "refitted": False,
-        "tested_on": tested_on,
+        "tested_on": tested_on if test is None else tested_on.replace(test, Path(test).name),
         "test": scores.as_json(),
         "warnings": rows_of.cautions,
     }
-    tested = TableModel(classifier, wanted, facts)
+    tested = TableModel(classifier, wanted, facts, seen=rows_of.train.seen(wanted))
     if rows_of.again is None or can_be_replaced(output):
         tested.save(output)
     if not as_json:
@@ -179,12 +189,12 @@ def fit(
         with progress_bar(classifier.max_iter, visible=not as_json):
             final.fit(rows_of.again.source())
         facts = facts | {"training_rows": n_rows, "refitted": True}
-        TableModel(final, wanted, facts).save(output)
+        TableModel(final, wanted, facts, seen=rows_of.again.seen(wanted)).save(output)
     if report is not None:
-        shown = ShownRows(split.test, wanted, Path(test or train).name)
+        shown = ShownRows(split.test, wanted, Path(test or train).name, show_values)
         tested = replace(tested, facts=facts)
         X, y = rows_of.X_test, rows_of.y_test
-        write_table_report(report, tested, X, y, shown, of_the_fit=True)
+        write_table_report(report, tested, X, y, shown, rows_of.cautions)
 
     seconds = time.perf_counter() - start
     if as_json:

@@ -5,6 +5,7 @@ command line is used, because it needs typer.
 """
 
 import importlib
+import os
 import signal
 import sys
 import threading
@@ -39,14 +40,15 @@ def main() -> None:
 
 
 def _run() -> None:
-    try:
-        import typer  # noqa: F401
-    except ImportError:
-        sys.exit(
-            "the command line needs more packages; "
-            "install them with: pip install typer rich pyarrow jinja2"
-        )
-    app = _app()
+    with _ending_at_once():
+        try:
+            import typer  # noqa: F401
+        except ImportError:
+            sys.exit(
+                "the command line needs more packages; "
+                "install them with: pip install typer rich pyarrow jinja2"
+            )
+        app = _app()
     try:
         with _ending_on_request():
             sys.exit(app(standalone_mode=False))
@@ -56,6 +58,29 @@ def _run() -> None:
         if not hasattr(error, "format_message"):
             raise
         _refuse(error)
+
+
+@contextmanager
+def _ending_at_once() -> Iterator[None]:
+    """Lets Ctrl-C end the process while packages are imported, when nothing is half done.
+
+    An exception would not do: compiled modules that are interrupted raise another, or print it.
+    """
+
+    def end(*_: Any) -> NoReturn:
+        os.write(2, b"error: interrupted\n")
+        os._exit(_INTERRUPTED)
+
+    # Whoever runs us in the background may have told us to ignore it.
+    as_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not as_usual or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

@@ -34,6 +34,13 @@ AcceptNew = Annotated[
 DropUnlabelled = Annotated[
     bool, typer.Option("--drop-unlabelled", help="Leave out rows that have no label.")
 ]
+ShowValues = Annotated[
+    bool,
+    typer.Option(
+        "--show-values",
+        help="Show in the report what the cells of its rows hold; by default they have numbers.",
+    ),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace an existing file though it is of another kind.")
 ]

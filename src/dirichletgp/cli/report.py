@@ -9,7 +9,7 @@ from .._gp.rows.tables.reading import read_table
 from .console import print_json, say, with_one_line_errors
 from .destinations import PAGE, Output, check_outputs
 from .new_values import NewValues
-from .options import AcceptNew, DropUnlabelled, Encoding, Force, Format, Json, ModelPath
+from .options import AcceptNew, DropUnlabelled, Encoding, Force, Format, Json, ModelPath, ShowValues
 from .table_model import TableModel
 from .table_report import ShownRows, check_possible, write_table_report
 from .voted_table import labelled_or_voted
@@ -28,6 +28,7 @@ def report(
     drop_unlabelled: DropUnlabelled = False,
     format: Format = None,
     encoding: Encoding = "utf-8",
+    show_values: ShowValues = False,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -41,9 +42,13 @@ def report(
     read = read_table(table, format, encoding)
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
-    shown = ShownRows(rows, fitted.target, Path(table).name)
-    write_table_report(output, fitted, X, y, shown)
+    shown = ShownRows(rows, fitted.target, Path(table).name, show_values)
+    warnings = fitted.warnings(X, y)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    write_table_report(output, fitted, X, y, shown, warnings)
     if as_json:
-        print_json({"model": model, "table": table, "rows": len(y), "report": str(output)})
+        written = {"model": model, "table": table, "rows": len(y), "report": str(output)}
+        print_json(written | {"warnings": warnings})
     else:
         say(f"report of {len(y):,} rows written to {output}")

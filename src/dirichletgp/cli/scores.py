@@ -6,13 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._gp.core.arrays import AnyArray, Array, Integers
-from ..report.bootstrap import expected_error_if_calibrated, headline_metrics
+from ..report.bootstrap import headline_metrics
 from ..report.numbers import Metric, Verdict
-from ..report.verdict import calibration_verdict
 from .console import in_markup
 
 _RESAMPLES = 1_000
-_COLOURS = {"good": "green", "slight": "green", "noticeable": "yellow", "poor": "red"}
+_COLOURS = {
+    "good": "green",
+    "open": "cyan",
+    "slight": "green",
+    "noticeable": "yellow",
+    "poor": "red",
+}
 
 
 class Scores(NamedTuple):
@@ -50,12 +55,7 @@ def measured(prob: Array, codes: Integers, classes: AnyArray, seed: int = 0) -> 
     """
     labels = [str(label) for label in classes.tolist()]
     rng = np.random.default_rng(seed)
-    metrics, values = headline_metrics(prob, codes, _RESAMPLES, rng, labels)
-    confidence = float(prob.max(axis=1).mean())
-    by_chance = expected_error_if_calibrated(prob, rng)
-    verdict = calibration_verdict(
-        len(codes), values["ece"], by_chance, confidence, values["accuracy"]
-    )
+    metrics, verdict = headline_metrics(prob, codes, _RESAMPLES, rng, labels)
     return Scores(len(codes), metrics, verdict)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import persistence
 from .._gp.classifier import DirichletGPClassifier
-from .._gp.core.arrays import AnyArray, Array
+from .._gp.core.arrays import AnyArray, Array, Integers
 from .._gp.core.fields import text
 from .._gp.rows.columns import Columns, Matrix
 from .._gp.rows.kinds import Notify
@@ -18,6 +18,7 @@ from .._gp.rows.tables.earlier_recipe import Recipe
 from .._gp.rows.tables.errors import TableError
 from ..persistence import ModelFileError
 from .labelled_table import LabelledTable, Target
+from .seen_rows import SeenRows
 from .table_facts import checked_facts
 
 _MEMBER = "table.json"
@@ -38,16 +39,21 @@ class TableModel:
     recipe : Recipe or None
         How a table becomes features, in a file of an earlier version; None: the columns of the
         classifier say it.
+    seen : SeenRows or None
+        Marks of the rows it was fitted to; None in files of earlier versions.
     """
 
     classifier: DirichletGPClassifier
     known_target: Target | None
     facts: dict[str, Any] = field(default_factory=dict)
     recipe: Recipe | None = None
+    seen: SeenRows | None = None
 
     def save(self, path: str | Path) -> None:
         """Write the model file."""
-        described = {"target": self.target, "facts": self.facts}
+        described: dict[str, Any] = {"target": self.target, "facts": self.facts}
+        if self.seen is not None:
+            described["seen"] = self.seen.as_json()
         persistence.save(self.classifier, path, {_MEMBER: json.dumps(described).encode()})
 
     @classmethod
@@ -61,6 +67,7 @@ class TableModel:
             recipe = Recipe.from_json(described["recipe"]) if "recipe" in described else None
             target = _target(described["target"]) if recipe is None else recipe.target
             facts = checked_facts(described["facts"])
+            seen = SeenRows.from_json(described["seen"]) if "seen" in described else None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ModelFileError(
                 f"{str(path)!r} holds a description of a table that cannot be read: {error!r}"
@@ -69,7 +76,7 @@ class TableModel:
             raise ModelFileError(
                 f"{str(path)!r}: recipe and classifier do not agree on the number of features"
             )
-        return cls(classifier, target, facts, recipe)
+        return cls(classifier, target, facts, recipe, seen)
 
     @property
     def columns(self) -> Columns:
@@ -129,6 +136,18 @@ class TableModel:
         known = [str(label) for label in self.classifier.classes_.tolist()]
         check_labels(rows, known, f"{name}: the target {self.target_in_words!r}")
         return self.rows(rows.table, notify), rows.labels
+
+    def warnings(self, X: AnyArray, y: AnyArray) -> list[str]:
+        """What to know before scores on rows (n, D) with labels (n,) are believed."""
+        if self.seen is None:
+            return []
+        return self.seen.warning(X, codes_of_rows(y, self.classifier.classes_, self.target))
+
+
+def codes_of_rows(y: AnyArray, classes: AnyArray, target: Target) -> Integers:
+    """Classes (n,) that rows are recognised by: none if their labels were drawn from votes."""
+    codes: Integers = np.searchsorted(classes, y)
+    return codes if isinstance(target, str) else np.zeros_like(codes)
 
 
 def _target(value: Any) -> Target:

@@ -1,5 +1,6 @@
 """The HTML report of a model on labelled rows of a table."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,16 @@ class ShownRows:
         The columns that are left out.
     source : str
         Where the table comes from.
+    tell : bool
+        Whether what is in the rows may be told; else they have numbers only.
     """
 
-    def __init__(self, rows: LabelledTable, target: Target, source: str):
+    def __init__(self, rows: LabelledTable, target: Target, source: str, tell: bool):
         self.source = source
         self.numbers = rows.numbers
         targets = {target} if isinstance(target, str) else {*target}
-        self.columns = [name for name in rows.table.column_names if name not in targets]
+        names = rows.table.column_names if tell else []
+        self.columns = [name for name in names if name not in targets]
         self._table = rows.table
 
     def __len__(self) -> int:
@@ -51,9 +55,9 @@ def write_table_report(
     X: Array,
     y: AnyArray,
     shown: ShownRows,
-    of_the_fit: bool = False,
+    cautions: Sequence[str],
 ) -> None:
-    """Write the report of a model on labelled rows of a table, be it those of its own test."""
+    """Write the report of a model on labelled rows of a table."""
     from ..report import write_report
 
     write_report(
@@ -65,7 +69,7 @@ def write_table_report(
         feature_names=None if model.recipe is None else model.recipe.features,
         shown=shown,
         made=_how_it_was_made(model),
-        cautions=model.facts.get("warnings", ()) if of_the_fit else (),
+        cautions=cautions,
     )
 
 
@@ -78,7 +82,13 @@ def _how_it_was_made(model: TableModel) -> dict[str, str]:
         "Columns": f"{used} of {len(described)} used",
     }
     if unused:
-        reasons = [f"{name} ({words.removeprefix(_NOT_USED)})" for name, words in unused]
+        reasons = [f"{name} ({_without_contents(words)})" for name, words in unused]
         more = " ..." if len(reasons) > _MOST_NAMED else ""
         made["Columns left out"] = ", ".join(reasons[:_MOST_NAMED]) + more
     return made
+
+
+def _without_contents(words: str) -> str:
+    """Why a column is not used, without an example of what it holds."""
+    reason = words.removeprefix(_NOT_USED).partition(", such as ")[0]
+    return "always the same" if reason.startswith("always ") else reason

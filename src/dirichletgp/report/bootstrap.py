@@ -1,19 +1,15 @@
-"""How far could the headline numbers be off? Resampled rows, and labels drawn from the model."""
+"""The headline numbers, and how far they could be off: resampled rows."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from .._gp.core.arrays import AnyArray, Array, Integers
-from ..metrics.curve import bin_of_rows
+from .._gp.core.arrays import Array, Integers
 from ..metrics.scores import log_likelihood_of_rows
-from .numbers import Metric
+from .calibration import DRAWS, calibration_error
+from .numbers import Metric, Verdict
 from .ranking import MOST_CLASSES, area_under_curve, label_scores
-
-N_BINS = 10
-_EDGES = np.linspace(0.0, 1.0, N_BINS + 1)
-# Random numbers that one question may cost.
-_DRAWS = 20_000_000
+from .verdict import calibration_verdict
 
 _MEANINGS = {
     "accuracy": ("Accuracy", "share of rows whose likeliest class is the true one"),
@@ -34,8 +30,8 @@ def headline_metrics(
     n_bootstrap: int,
     rng: np.random.Generator,
     labels: Sequence[str],
-) -> tuple[list[Metric], dict[str, float]]:
-    """Metrics with 95 % intervals and what guessing reaches, and the same as a plain dict.
+) -> tuple[list[Metric], Verdict]:
+    """Metrics with 95 % intervals and what guessing reaches, and what they say of calibration.
 
     Accuracy, calibration error, log loss and Brier score (scikit-learn's: of two classes it is that
     of one of them); and, if rows are of two classes at least and these are not very many, the area
@@ -53,23 +49,15 @@ def headline_metrics(
     """
     n = len(codes)
     per_row = _per_row_scores(prob, codes)
-    confidence = prob.max(axis=1)
-    correct = per_row[:, 0]
-    bins = bin_of_rows(confidence, _EDGES)
     means = []
-    errors = []
-    for _ in range(max(2, min(n_bootstrap, _DRAWS // n))):
+    for _ in range(max(2, min(n_bootstrap, DRAWS // n))):
         weight = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         means.append(weight @ per_row / n)
-        errors.append(_calibration_error(bins, confidence, correct, weight))
     accuracy, mnll, brier = np.column_stack(
         [per_row.mean(axis=0), *np.quantile(np.array(means), [0.025, 0.975], axis=0)]
     )
-    error = _calibration_error(bins, confidence, correct, np.ones(n))
-    # Resampling adds noise to every bin, and an ECE is a sum of absolute noises: without the shift
-    # its interval would lie above the value itself.
-    shift = error - np.mean(errors)
-    ece = (error, *np.maximum(np.quantile(errors, [0.025, 0.975]) + shift, 0.0))
+    error = calibration_error(prob, codes, rng)
+    ece = (error.value, error.low, error.high)
     found = {"accuracy": accuracy, "ece": ece, "mnll": mnll, "brier": brier}
     if len(np.unique(codes)) > 1 and prob.shape[1] <= MOST_CLASSES:
         # Streams of their own: the other numbers are the same with and without them.
@@ -84,20 +72,7 @@ def headline_metrics(
         if key in _OF_LABELS:
             meaning = f"{meaning} ({which})"
         metrics.append(Metric(key, name, value, low, high, meaning, guessed.get(key)))
-    return metrics, {metric.key: metric.value for metric in metrics}
-
-
-def expected_error_if_calibrated(prob: Array, rng: np.random.Generator) -> Array:
-    """Calibration errors (draws,) by chance alone, if these probabilities were the true ones."""
-    confidence = prob.max(axis=1)
-    bins = bin_of_rows(confidence, _EDGES)
-    n = len(confidence)
-    draws = int(np.clip(_DRAWS // n, 50, 1_000))
-    errors = np.empty(draws)
-    for draw in range(draws):
-        correct = rng.random(n) < confidence
-        errors[draw] = _calibration_error(bins, confidence, correct, np.ones(n))
-    return errors
+    return metrics, calibration_verdict(error)
 
 
 def _by_guessing(codes: Integers, n_classes: int) -> dict[str, float]:
@@ -119,10 +94,3 @@ def _per_row_scores(prob: Array, codes: Integers) -> Array:
     if prob.shape[1] == 2:
         brier /= 2.0
     return np.column_stack([prob.argmax(axis=1) == codes, loss, brier])
-
-
-def _calibration_error(
-    bins: Integers, confidence: Array, correct: AnyArray, weight: Array
-) -> float:
-    gap = np.bincount(bins, weight * (correct - confidence), N_BINS)
-    return float(np.abs(gap).sum() / weight.sum())

@@ -1,13 +1,17 @@
-"""Reliability curves as the page draws them: bins with intervals, and the edges of the band."""
+"""Reliability curves as the page draws them: bins, intervals, a band, and what these say."""
 
 import numpy as np
 
 from .._gp.core.arrays import Array, Booleans, Integers
 from ..metrics import ReliabilityCurve, reliability_curve
 from ..plotting.quantile_band import quantile_curves
-from .bootstrap import N_BINS
+from .calibration import N_BINS, error_by_chance
 from .examined_rows import ExaminedRows
 from .numbers import Curve
+from .proportions import wilson_interval
+
+# A band that covers more than this share of the axis includes the diagonal whatever comes true.
+_TELLS_NOTHING = 0.5
 
 
 def headline_curve(rows: ExaminedRows, labels: list[str]) -> Curve:
@@ -35,7 +39,7 @@ def _curve(
     counts = np.rint(curve.mass * len(score)).astype(int)
     bins = []
     for b in np.flatnonzero(counts):
-        low, high = _wilson_interval(curve.accuracy[b], counts[b])
+        low, high = wilson_interval(curve.accuracy[b], counts[b])
         entry = {
             "confidence": curve.confidence[b],
             "accuracy": curve.accuracy[b],
@@ -47,7 +51,48 @@ def _curve(
             entry["lower"] = lower.confidence[b]
             entry["upper"] = upper.confidence[b]
         bins.append({key: float(value) for key, value in entry.items()})
-    return Curve(label, curve.calibration_error, int(event.sum()), bins, curve.mass.tolist())
+    return Curve(
+        label=label,
+        error=curve.calibration_error,
+        by_chance=error_by_chance(score),
+        rows=int(event.sum()),
+        bins=bins,
+        histogram=curve.mass.tolist(),
+        words=_words(bins),
+    )
+
+
+def _words(bins: list[dict[str, float]]) -> list[str]:
+    """Where intervals and band miss the diagonal, and whether they could have."""
+    missed = [b for b in bins if not b["low"] <= b["confidence"] <= b["high"]]
+    said = [
+        f"{_so_many(missed, bins)} intervals miss the diagonal{_places(missed)}; by chance about "
+        "one in twenty does."
+    ]
+    if "lower" not in bins[0]:
+        return said
+    outside = [b for b in bins if not b["lower"] <= b["accuracy"] <= b["upper"]]
+    surer = ": there the model is surer than it should be" if outside else ""
+    said.append(
+        f"The band misses it at {_so_many(outside, bins).lower()} points{_places(outside)}{surer}."
+    )
+    vague = [b for b in bins if b["upper"] - b["lower"] > _TELLS_NOTHING]
+    if vague:
+        said.append(
+            f"At {_so_many(vague, bins).lower()} points the band is so wide that it includes the "
+            "diagonal nearly whatever comes true: there it is no evidence."
+        )
+    return said
+
+
+def _so_many(some: list[dict[str, float]], bins: list[dict[str, float]]) -> str:
+    return f"{len(some) or 'None'} of {len(bins)}"
+
+
+def _places(bins: list[dict[str, float]]) -> str:
+    named = ", ".join(f"{100 * b['confidence']:.0f}\u00a0%" for b in bins[:4])
+    more = " and elsewhere" if len(bins) > 4 else ""
+    return f" (at {named}{more})" if bins else ""
 
 
 def _edges_of_the_band(
@@ -64,11 +109,3 @@ def _edges_of_the_band(
         classes=np.array([False, True]),
         sample_weight=None,
     )
-
-
-def _wilson_interval(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """95 % interval of a proportion (Wilson's)."""
-    widening = 1 + z * z / n
-    centre = (share + z * z / (2 * n)) / widening
-    reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / widening
-    return max(0.0, centre - reach), min(1.0, centre + reach)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.stats import poisson
 
 from .._gp.core.arrays import Array, Integers
 from .._gp.decisions.costs import cheapest
@@ -37,10 +38,12 @@ def labels_to_check(
     unlikely = np.flatnonzero(own < _UNLIKELY)
     listed = unlikely[np.argsort(own[unlikely], kind="stable")][:_MOST_LISTED]
     best = prob.argmax(axis=1)
+    expected = float(np.where(prob < _UNLIKELY, prob, 0.0).sum())
     return {
         "below": _UNLIKELY,
         "found": len(unlikely),
-        "expected": float(np.where(prob < _UNLIKELY, prob, 0.0).sum()),
+        "expected": expected,
+        "at_most": int(poisson.ppf(_LEVEL, expected)),
         "rows": [
             {
                 "row": int(numbers[i]),

@@ -51,8 +51,8 @@ def notable_rows(
     Parameters
     ----------
     examined : ExaminedRows
-    shown : DataFrame or array-like of shape (n, D)
-        The rows as people know them.
+    shown : DataFrame or array-like of shape (n, D), or None
+        The rows as people know them; None: what is in them is not told.
     labels : list of str
     preferred : list of str
         Names of features, the most relevant first: columns that stand in them are shown first.
@@ -75,6 +75,8 @@ def notable_rows(
 
 def _columns(shown: Any, preferred: list[str]) -> tuple[list[str], list[int]]:
     """Names and places of the columns to show."""
+    if shown is None:
+        return [], []
     if hasattr(shown, "columns"):
         names = [str(name) for name in shown.columns]
     else:
@@ -96,7 +98,7 @@ def _entry(
 ) -> dict[str, Any]:
     best = int(examined.prob[place].argmax())
     number = int(examined.numbers[place])
-    values = _values(shown, number)
+    values = _values(shown, number) if places else []
     entry: dict[str, Any] = {
         "row": _number(shown, number),
         "true": labels[int(examined.codes[place])],

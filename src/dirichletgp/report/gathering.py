@@ -10,22 +10,24 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils import _safe_indexing
 
 from .._gp.core.arrays import AnyArray, Array, Integers
-from ..plotting import feature_relevance, rejection_curve
+from ..plotting import feature_relevance
 from ..plotting.kernels import feature_names_of, has_fitted_kernel
 from ..plotting.pipelines import innermost_classifier, require, transformed_rows
-from .bootstrap import expected_error_if_calibrated, headline_metrics
+from .bootstrap import headline_metrics
 from .cautions import few_rows_of_a_class
 from .curves import class_curve, headline_curve
 from .deciding import cost_curves, labels_to_check, thresholds_table
+from .directions import MOST_FEATURES, directions
 from .examined_rows import ExaminedRows, notable_rows, uncertainty_sample
 from .numbers import ReportNumbers
+from .outcomes import outcomes_by_threshold
 from .provenance import how_it_was_made
 from .region_numbers import region_numbers
-from .verdict import calibration_verdict
+from .rejecting import rejection_points
 
 # Intervals and uncertainties cost more than probabilities; a sample of rows shows them as well.
 MOST_EXAMINED = 20_000
-_MOST_REJECTION_POINTS = 200
+_ROWS_FOR_DIRECTIONS = 2_000
 
 
 def gather(
@@ -54,7 +56,8 @@ def gather(
     feature_names : array-like of str of shape (n_features,), default=None
         Of the features that the innermost classifier sees. None: the names it was fitted with.
     shown : DataFrame of n rows, default=None
-        The rows as people know them, for the table of notable rows. None: `X`.
+        The rows as people know them, for the table of notable rows; pass `X` to see what it holds.
+        None: rows are listed by their number, and what is in them stays out of the report.
     made : mapping of str to str, default=None
         More to say about how the model was made.
     cautions : sequence of str, default=()
@@ -86,29 +89,22 @@ def gather(
     prob = np.asarray(model.predict_proba(X), dtype=np.float64)
     codes = _codes(y, model.classes_)
     labels = [str(label) for label in model.classes_.tolist()]
-    metrics, values = headline_metrics(prob, codes, n_bootstrap, rng, labels)
+    metrics, verdict = headline_metrics(prob, codes, n_bootstrap, rng, labels)
     examined = _examine(model, X, prob, codes, rng)
     if feature_names is None:
         feature_names = feature_names_of(classifier)
-    relevance = _relevance(classifier, feature_names)
-    shown = X if shown is None else shown
+    relevance = _relevance(classifier, feature_names, _some_rows(model, X, rng), labels)
     return ReportNumbers(
         title=title,
         created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         n_rows=len(codes),
         classes=labels,
         metrics=metrics,
-        verdict=calibration_verdict(
-            len(codes),
-            values["ece"],
-            expected_error_if_calibrated(prob, rng),
-            float(prob.max(axis=1).mean()),
-            values["accuracy"],
-        ),
+        verdict=verdict,
         reliability=headline_curve(examined, labels),
         classwise=[class_curve(examined, c, labels) for c in range(len(labels))],
         confusion=confusion_matrix(codes, prob.argmax(axis=1), labels=range(len(labels))).tolist(),
-        rejection=_rejection(codes, prob),
+        rejection=rejection_points(codes, prob),
         rows=notable_rows(examined, shown, labels, [entry["name"] for entry in relevance]),
         uncertainty=uncertainty_sample(examined, shown, rng),
         relevance=relevance,
@@ -117,6 +113,7 @@ def gather(
         checks=labels_to_check(prob, codes, labels, _numbers(shown, len(codes))),
         costs=cost_curves(prob, codes, labels),
         thresholds=thresholds_table(prob, codes, labels),
+        outcomes=outcomes_by_threshold(prob, codes, labels),
         regions=region_numbers(model, X, prob, codes),
         cautions=list(dict.fromkeys([*cautions, *few_rows_of_a_class(codes, labels)])),
     )
@@ -157,22 +154,19 @@ def _examine(
     return ExaminedRows(chosen, prob[chosen], codes[chosen], lower, upper, uncertainty)
 
 
-def _rejection(codes: Integers, prob: Array) -> list[dict[str, float]]:
-    curve = rejection_curve(codes, prob, labels=np.arange(prob.shape[1]))
-    # The last few rows say nothing: one wrong among them throws the accuracy about.
-    useful = np.flatnonzero(curve.rejected <= max(0.0, 1.0 - 20 / len(codes)))
-    evenly = np.linspace(0, len(useful) - 1, _MOST_REJECTION_POINTS).astype(int)
-    return [
-        {
-            "rejected": float(curve.rejected[place]),
-            "accuracy": float(curve.accuracy[place]),
-            "threshold": float(curve.threshold[place]),
-        }
-        for place in useful[np.unique(evenly)]
-    ]
+def _some_rows(model: Any, X: Any, rng: np.random.Generator) -> Any:
+    """Some rows, as the innermost classifier sees them."""
+    n = np.shape(X)[0]
+    rows = X
+    if n > _ROWS_FOR_DIRECTIONS:
+        chosen = np.sort(rng.choice(n, _ROWS_FOR_DIRECTIONS, replace=False))
+        rows = _safe_indexing(X, chosen)
+    return transformed_rows(model, rows)
 
 
-def _relevance(classifier: Any, feature_names: ArrayLike | None) -> list[dict[str, Any]]:
+def _relevance(
+    classifier: Any, feature_names: ArrayLike | None, rows: Any, labels: list[str]
+) -> list[dict[str, Any]]:
     if not has_fitted_kernel(classifier):
         return []
     share = feature_relevance(classifier)
@@ -180,5 +174,9 @@ def _relevance(classifier: Any, feature_names: ArrayLike | None) -> list[dict[st
         names = [f"x{j}" for j in range(len(share))]
     else:
         names = [str(name) for name in np.asarray(feature_names)]
-    order = np.argsort(-share, kind="stable")
-    return [{"name": names[j], "share": float(share[j])} for j in order]
+    order = np.argsort(-share, kind="stable").tolist()
+    known = names
+    if hasattr(classifier, "fitted_names"):
+        known = list(dict.fromkeys(classifier.fitted_names()))
+    ways = directions(classifier, rows, labels, [known[j] for j in order[:MOST_FEATURES]])
+    return [{"name": names[j], "share": float(share[j]), **ways.get(known[j], {})} for j in order]

@@ -53,7 +53,8 @@ class Verdict:
 
     Attributes
     ----------
-    level : {"good", "slight", "noticeable", "poor"}
+    level : {"good", "open", "slight", "noticeable", "poor"}
+        "open" if there are too few rows to tell.
     headline : str
     sentences : list of str
     """
@@ -73,19 +74,25 @@ class Curve:
         The class; empty for the predicted class.
     error : float
         The calibration error.
+    by_chance : float
+        What the error of a perfectly calibrated model stays below, 19 times in 20.
     rows : int
         Rows for which the event came true.
     bins : list of dict
         One per occupied bin.
     histogram : list of float
         Share of the rows in every bin.
+    words : list of str
+        What intervals and band say of the diagonal.
     """
 
     label: str
     error: float
+    by_chance: float
     rows: int
     bins: list[dict[str, float]]
     histogram: list[float]
+    words: list[str]
 
 
 @dataclass(frozen=True)
@@ -107,14 +114,16 @@ class ReportNumbers:
     confusion : list of list of int
         Rows are true classes, columns predicted ones.
     rejection : list of dict
-        Share of rows refused, accuracy of the others, and the confidence from which rows are kept.
+        Share of rows refused, accuracy of the others with its interval, and the confidence from
+        which rows are kept; as long as enough rows are left.
     rows : dict
-        "columns" and the rows "least", "most" (certain) and "wrong" (the most certain that were
-        wrong).
+        "columns" (none unless their contents were asked for) and the rows "least", "most" (certain)
+        and "wrong" (the most certain that were wrong).
     uncertainty : dict or None
         A sample of rows with aleatoric and epistemic uncertainty, and shares of the whole.
     relevance : list of dict
-        Share of each feature, the largest first; empty if the model has no lengthscales.
+        Share of each feature, the largest first, and which way it works if that is known; empty if
+        the model has no lengthscales.
     history : list of dict
     made : list of pairs of str
         How the model was made.
@@ -124,6 +133,8 @@ class ReportNumbers:
         Cost of mistakes against the share of rows declined.
     thresholds : list of dict
         For targets of precision and recall.
+    outcomes : dict
+        How many rows are taken for a class, rightly and in all, at each of many thresholds.
     cautions : list of str
         What to know before the numbers are believed.
     regions : dict or None
@@ -148,6 +159,7 @@ class ReportNumbers:
     checks: dict[str, Any] = field(default_factory=dict)
     costs: list[dict[str, Any]] = field(default_factory=list)
     thresholds: list[dict[str, Any]] = field(default_factory=list)
+    outcomes: dict[str, Any] = field(default_factory=dict)
     cautions: list[str] = field(default_factory=list)
     regions: dict[str, Any] | None = None
 

@@ -13,7 +13,11 @@ from numpy.typing import ArrayLike
 from ..persistence.atomic_write import write_atomically
 from .confusion import confusion_table
 from .gathering import gather
+from .layout import layout_of
 from .numbers import ReportNumbers
+from .rejecting import FEWEST_LEFT
+
+_SCRIPTS = ("drawing.js", "charts.js", "outcomes.js", "page.js")
 
 
 def render(numbers: ReportNumbers) -> str:
@@ -44,6 +48,8 @@ def render(numbers: ReportNumbers) -> str:
     template = environment.get_template("report.html")
     return template.render(
         report=numbers,
+        layout=layout_of(numbers),
+        fewest_left=FEWEST_LEFT,
         confusion=confusion_table(numbers.confusion, numbers.classes),
         data=_safe_json(numbers),
         style=_page_file("report.css") + _page_file("regions.css"),
@@ -118,7 +124,7 @@ def _page_file(name: str) -> str:
 
 
 def _scripts() -> str:
-    return "\n".join(_page_file(name) for name in ("drawing.js", "charts.js", "page.js"))
+    return "\n".join(_page_file(name) for name in _SCRIPTS)
 
 
 def _safe_json(numbers: ReportNumbers) -> str:

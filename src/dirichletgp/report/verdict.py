@@ -1,8 +1,10 @@
-"""Calibration in plain words, with as much certainty as the number of rows allows."""
+"""Calibration in plain words: no more is said than the rows can tell.
 
-import numpy as np
+Words follow from what is certain, not from the error that happens to be seen: two samples of the
+same rows may differ in how much they can tell, but they do not contradict each other.
+"""
 
-from .._gp.core.arrays import Array
+from .calibration import CalibrationError
 from .numbers import Verdict
 
 # A calibration error below the first is of no consequence to most decisions, above the second of
@@ -11,56 +13,41 @@ _SLIGHT = 0.02
 _NOTICEABLE = 0.05
 
 
-def calibration_verdict(
-    n_rows: int, error: float, if_calibrated: Array, confidence: float, accuracy: float
-) -> Verdict:
+def calibration_verdict(error: CalibrationError) -> Verdict:
     """What the calibration error means.
-
-    Parameters
-    ----------
-    n_rows : int
-    error : float
-        The calibration error (ECE).
-    if_calibrated : ndarray of shape (draws,)
-        Errors that a perfectly calibrated model would show by chance.
-    confidence, accuracy : float
-        Means over the rows.
-
-    Returns
-    -------
-    Verdict
 
     Examples
     --------
-    >>> import numpy as np
-    >>> calibration_verdict(1000, 0.01, np.linspace(0.0, 0.03, 100), 0.9, 0.9).level
-    'good'
+    >>> found = CalibrationError(10_000, 0.006, 0.009, 0.9, 0.9, 0.005)
+    >>> calibration_verdict(found).headline
+    'The probabilities are right to within 1.5 percentage points on average'
     """
-    limit = float(np.quantile(if_calibrated, 0.975))
-    by_chance = (
-        f"On {n_rows:,} rows even a perfectly calibrated model shows an error of up to "
-        f"{_points(limit)} by chance"
-    )
-    if error <= limit:
-        headline = "The probabilities can be taken at their word"
-        if limit > _NOTICEABLE:
-            headline = "No sign of miscalibration, but few rows to judge by"
-        sentences = [f"{by_chance}; this one shows {_points(error)}."]
-        return Verdict("good", headline, sentences + [_direction(confidence, accuracy)])
-    if error < _SLIGHT:
-        level = "slight"
-        headline = "The probabilities are slightly off, by less than most decisions notice"
-    elif error < _NOTICEABLE:
-        level = "noticeable"
-        headline = "The probabilities are noticeably off"
-    else:
+    between = f"between {100 * error.low:.1f} and {_points(error.high)}"
+    if error.low >= _NOTICEABLE:
         level = "poor"
-        headline = "The probabilities should not be taken at their word"
+        headline = f"The probabilities should not be taken at their word: they are off by {between}"
+    elif error.low >= _SLIGHT:
+        level = "noticeable"
+        headline = f"The probabilities are noticeably off, by {between} on average"
+    elif error.low > 0.0:
+        level = "slight"
+        headline = f"The probabilities are off, by {between} on average"
+    elif error.high <= _NOTICEABLE:
+        level = "good"
+        headline = f"The probabilities are right to within {_points(error.high)} on average"
+    else:
+        level = "open"
+        headline = (
+            f"No sign of miscalibration, but {error.n_rows:,} rows cannot rule out "
+            f"errors of up to {_points(error.high)}"
+        )
     sentences = [
-        f"Stated confidence and observed accuracy differ by {_points(error)} on average.",
-        f"{by_chance}.",
+        f"Stated confidence and observed accuracy differ by {_points(error.value)} on average.",
+        f"On as many rows even a perfectly calibrated model shows up to {_points(error.by_chance)} "
+        f"by chance, so the true error is {between} (95\u00a0%).",
+        _direction(error),
     ]
-    return Verdict(level, headline, sentences + [_direction(confidence, accuracy)])
+    return Verdict(level, headline, sentences)
 
 
 def _points(share: float) -> str:
@@ -69,11 +56,11 @@ def _points(share: float) -> str:
     return f"{value} percentage point{'' if value == '1.0' else 's'}"
 
 
-def _direction(confidence: float, accuracy: float) -> str:
+def _direction(error: CalibrationError) -> str:
     said = (
-        f"It is {100 * confidence:.1f}\u00a0% confident on average "
-        f"and right {100 * accuracy:.1f}\u00a0% of the time"
+        f"It is {100 * error.confidence:.1f}\u00a0% confident on average "
+        f"and right {100 * error.accuracy:.1f}\u00a0% of the time"
     )
-    if abs(confidence - accuracy) < 0.005:
-        return f"{said}."
-    return f"{said}: {'over' if confidence > accuracy else 'under'}confident, if anything."
+    if abs(error.confidence - error.accuracy) <= error.doubt:
+        return f"{said}: no more apart than by chance."
+    return f"{said}: {'over' if error.confidence > error.accuracy else 'under'}confident."

@@ -14,6 +14,7 @@ from .door import FLOATS, is_frame, missing_in
 from .frames import Frame, has_numbers_only, is_missing
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 from .learning import Wishes, are_ids, learned_columns
+from .refusals import AS_CATEGORIES, about_texts, numbers_only, refuse_unless_finite
 from .weights import sample_weights
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def checked_rows(given: "Given") -> tuple[AnyArray, AnyArray, Columns]:
     if _has_kinds(given):
         validate_data(noted, given.X, given.y, skip_check_array=True)
         return _learned_rows(given)
-    rows, labels = validate_data(noted, given.X, given.y, dtype=FLOATS, ensure_all_finite=False)
+    rows, labels = _as_numbers(noted, given.X, given.y, AS_CATEGORIES)
     names = getattr(noted, "feature_names_in_", None)
     columns = Columns(rows.shape[1], None if names is None else names.tolist())
     missing = missing_in(rows, columns.names_in)
@@ -96,9 +97,35 @@ def checked_numbers(X: Any, y: Any, estimator: str) -> tuple[AnyArray, AnyArray,
     name, so that a fit which fails leaves the real one as it was.
     """
     noted = _noted(estimator)
-    rows, labels = validate_data(noted, X, y, dtype=FLOATS)
-    names = getattr(noted, "feature_names_in_", None)
-    return rows, labels, None if names is None else names.tolist()
+    way = numbers_only(estimator)
+    rows, labels = _as_numbers(noted, X, y, way)
+    found = getattr(noted, "feature_names_in_", None)
+    names = None if found is None else found.tolist()
+    refuse_unless_finite(rows, names, way)
+    return rows, labels, names
+
+
+def new_numbers(estimator: Any, X: Any) -> AnyArray:
+    """Rows of finite numbers (n, D) for a fitted estimator, which has features like them."""
+    way = numbers_only(type(estimator).__name__)
+    try:
+        rows: AnyArray = validate_data(
+            estimator, X, reset=False, dtype=FLOATS, ensure_all_finite=False
+        )
+    except ValueError as error:
+        raise about_texts(error, X, way) from None
+    names = getattr(estimator, "feature_names_in_", None)
+    refuse_unless_finite(rows, None if names is None else names.tolist(), way)
+    return rows
+
+
+def _as_numbers(noted: Any, X: Any, y: Any, way: str) -> tuple[AnyArray, AnyArray]:
+    """Rows (n, D), in which NaN and infinities may be, and labels (n,)."""
+    try:
+        rows, labels = validate_data(noted, X, y, dtype=FLOATS, ensure_all_finite=False)
+    except ValueError as error:
+        raise about_texts(error, X, way) from None
+    return rows, labels
 
 
 def checked_labels(y: Any, X: Any) -> AnyArray:

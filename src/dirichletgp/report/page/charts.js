@@ -35,23 +35,29 @@ const charts = (() => {
     })), { hint: "Point at the chart, or use the arrow keys, to read it." });
   }
 
+  // The area between two lines over the same places.
+  const area = (px, low, high) => path([...px.map((p, i) => [p, low[i]]), ...px.map((p, i) => [p, high[i]]).reverse()]) + "Z";
+
   function rejection(container, points, onChoose) {
-    const low = Math.min(...points.map((p) => p.accuracy)), high = Math.max(...points.map((p) => p.accuracy));
-    const pad = Math.max(0.004, 0.08 * (high - low));
+    const low = Math.min(...points.map((p) => p.low)), high = Math.max(...points.map((p) => p.high));
+    const pad = Math.max(0.004, 0.06 * (high - low));
     const range = [Math.max(0, low - pad), Math.min(1, high + pad)];
     const digits = range[1] - range[0] < 0.06 ? 1 : 0;
-    const canvas = frame(container, {
+    const { root, x, y, left, right } = frame(container, {
       x: [0, 1], y: range, xTicks: fifths, yTicks: ticks(range[0], range[1], 5),
       xFormat: percent, yFormat: (v) => percent(v, digits), xLabel: "Rows declined", yLabel: "Accuracy of the rest",
     });
-    const { root, x, y, left, right } = canvas;
+    const across = points.map((p) => x(p.rejected));
+    node("path", { class: "band", d: area(across, points.map((p) => y(p.low)), points.map((p) => y(p.high))) }, root);
     node("path", { class: "ideal", d: path([[left, y(points[0].accuracy)], [right, y(points[0].accuracy)]]) }, root);
-    const places = points.map((p) => [x(p.rejected), y(p.accuracy)]);
+    const places = points.map((p, i) => [across[i], y(p.accuracy)]);
     node("path", { class: "line", d: path(places) }, root);
+    node("circle", { class: "dot", cx: places[places.length - 1][0], cy: places[places.length - 1][1], r: 3.5 }, root);
     return cursor(container, root, points.map((p, i) => ({
       px: places[i][0], py: places[i][1],
-      text: `Declining ${percent(p.rejected, 1)} of the rows (confidence below ${percent(p.threshold, 1)}) leaves an accuracy of ${percent(p.accuracy, 1)}.`,
-    })), { hint: "The dashed line is the accuracy on all rows.", onChoose });
+      text: `Declining ${percent(p.rejected, 1)} of the rows (confidence below ${percent(p.threshold, 1)}) leaves an accuracy of ` +
+        `${percent(p.accuracy, 1)} (${percent(p.low, 1)} to ${percent(p.high, 1)}) on ${count(p.left)}.`,
+    })), { hint: "Point at the chart, or use the arrow keys, to read it.", onChoose });
   }
 
   // Mean cost of a row against the share declined: what mistakes cost, and with it what declining does.
@@ -102,31 +108,36 @@ const charts = (() => {
     })), { hint: "Each mark is a row.", byX: false });
   }
 
+  // What each stage gained on the bound it began with: the best so far, since a line search also tries bad steps.
   function history(container, stages) {
-    const searches = stages.filter((stage) => stage.bound_per_row.length);
-    const ends = searches.flatMap((s) => [s.bound_per_row[0], s.bound_per_row[s.bound_per_row.length - 1]]);
-    if (!ends.length) return;
-    const total = searches.reduce((sum, s) => sum + s.bound_per_row.length, 0);
-    const reach = 0.1 * (Math.max(...ends) - Math.min(...ends)) || 1;
-    const range = [Math.min(...ends) - 2 * reach, Math.max(...ends) + reach];
-    const { root, x, y, bottom } = frame(container, {
-      x: [1, Math.max(2, total)], y: range, xTicks: ticks(1, Math.max(2, total), 6).filter((v) => v >= 1),
-      yTicks: ticks(range[0], range[1], 6), xFormat: String, yFormat: (v) => v.toFixed(reach < 0.05 ? 2 : 1),
-      xLabel: "Evaluation", yLabel: "Bound per row (nats)",
+    const searches = stages.filter((stage) => stage.bound_per_row.length).map((stage) => {
+      let best = -Infinity;
+      return { ...stage, gains: stage.bound_per_row.map((bound) => (best = Math.max(best, bound)) - stage.bound_per_row[0]) };
+    });
+    const total = searches.reduce((sum, s) => sum + s.gains.length, 0);
+    const most = Math.max(1e-3, ...searches.map((s) => s.gains[s.gains.length - 1]));
+    const range = [-0.04 * most, 1.1 * most];
+    const digits = most < 0.05 ? 3 : most < 0.5 ? 2 : 1;
+    const { root, x, y, top, bottom } = frame(container, {
+      x: [1, Math.max(2, total)], y: range, xTicks: ticks(1, Math.max(2, total), 6).filter((v) => v >= 1 && Number.isInteger(v)),
+      yTicks: ticks(0, range[1], 5), xFormat: String, yFormat: (v) => v.toFixed(digits),
+      xLabel: "Evaluation", yLabel: "Gained in the stage (nats per row)",
     });
     const readings = [];
     let start = 1;
     searches.forEach((stage, s) => {
-      // A line search may try a bad step: it is drawn along the foot.
-      const places = stage.bound_per_row.map((bound, i) => [x(start + i), Math.min(bottom, y(bound))]);
+      if (s) node("line", { class: "grid", x1: x(start - 0.5), x2: x(start - 0.5), y1: top, y2: bottom }, root);
+      const places = stage.gains.map((gain, i) => [x(start + i), y(gain)]);
       node("path", { class: `line ${["", "stage-b", "stage-c"][s % 3]}`, d: path(places) }, root);
+      node("circle", { class: `dot ${["", "stage-b", "stage-c"][s % 3]}`, cx: places[places.length - 1][0], cy: places[places.length - 1][1], r: 3.5 }, root);
       places.forEach(([px, py], i) => readings.push({
-        px, py, text: `${stage.stage}: evaluation ${start + i}, ${stage.bound_per_row[i].toFixed(4)} nats per row.`,
+        px, py, text: `${stage.stage}: ${stage.gains[i].toFixed(4)} nats per row gained after ${i + 1} evaluation${i ? "s" : ""}, a bound of ${(stage.bound_per_row[0] + stage.gains[i]).toFixed(4)}.`,
       }));
-      start += stage.bound_per_row.length;
+      start += stage.gains.length;
     });
-    cursor(container, root, readings, { hint: searches.map((s) => `${s.stage} (${s.seconds.toFixed(1)} s)`).join(" · ") });
+    const seconds = (s) => (s.seconds < 0.1 ? "under 0.1" : s.seconds.toFixed(1));
+    cursor(container, root, readings, { hint: searches.map((s) => `${s.stage} (${seconds(s)} s)`).join(" · ") });
   }
 
-  return { reliability, rejection, costs, uncertainty, history };
+  return { reliability, rejection, costs, uncertainty, history, area };
 })();

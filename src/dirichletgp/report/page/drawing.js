@@ -28,8 +28,8 @@ const draw = (() => {
   // Axes within a container as wide as the page allows; x and y map data to pixels.
   function frame(container, options) {
     container.textContent = "";
-    const width = Math.max(260, Math.round(container.clientWidth) || 460);
-    const height = options.height || Math.round(Math.min(width * 0.78, 380));
+    const width = kit.paper ? 320 : Math.max(260, Math.round(container.clientWidth) || 460);
+    const height = options.height || Math.round(Math.min(width * (kit.paper ? 0.7 : 0.78), 380));
     const margin = { top: 12, right: 14, bottom: 46, left: 64, ...options.margin };
     const root = node("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", focusable: "false" }, container);
     const right = width - margin.right, bottom = height - margin.bottom;
@@ -95,5 +95,6 @@ const draw = (() => {
     return choose;
   }
 
-  return { node, linear, ticks, percent, frame, path, cursor };
+  const kit = { node, linear, ticks, percent, frame, path, cursor, paper: false };
+  return kit;
 })();

@@ -16,8 +16,11 @@
     const curve = data.classwise[Number(choice.value)];
     place("classwise").setAttribute("aria-label",
       `Reliability diagram of class ${curve.label} against the rest, calibration error ${(100 * curve.error).toFixed(1)} percentage points. Arrow keys read it point by point.`);
+    const named = curve.label.length > 14 ? "it" : curve.label; // the axis beside is short
     charts.reliability(place("classwise"), curve,
-      { score: `Predicted probability of ${curve.label}`, event: `Observed share of ${curve.label}` });
+      { score: `Predicted probability of ${curve.label}`, event: `Observed share of ${named}` });
+    document.getElementById("classwise-words").textContent = `Calibration error ${(100 * curve.error).toFixed(1)}\u00a0pp, ` +
+      `by chance up to ${(100 * curve.by_chance).toFixed(1)}\u00a0pp. ${curve.words.join(" ")}`;
   }
   choice.addEventListener("change", drawClasswise);
   if (two) choice.value = "0"; // the other one is in the first diagram already
@@ -52,11 +55,72 @@
   price.addEventListener("input", drawCosts);
   if (ratio) ratio.addEventListener("change", drawCosts);
 
-  const drawings = { reliability: drawReliability, rejection: drawRejection, classwise: drawClasswise, costs: drawCosts };
-  if (data.uncertainty) drawings.uncertainty = () => charts.uncertainty(place("uncertainty"), data.uncertainty.points);
-  if (data.history.length) drawings.history = () => charts.history(place("history"), data.history);
+  const threshold = document.getElementById("threshold"), chosenClass = document.getElementById("outcome-class");
+  const priceOf = (id) => Math.max(0, Number(document.getElementById(id).value) || 0);
+  const short = (v) => String(Number(v.toPrecision(3)));
+  const exact = (t) => `${Number((100 * t).toFixed(2))}\u00a0%`;
+  function outcomeNow() {
+    const entry = data.outcomes.classes[chosenClass ? Number(chosenClass.value) : 0];
+    const miss = priceOf("miss-cost"), alarm = priceOf("alarm-cost");
+    const found = outcomes.lines(entry, data.outcomes.thresholds, data.n_rows, miss, alarm);
+    return { entry, miss, alarm, found, least: outcomes.cheapest(found, miss, alarm) };
+  }
+  function drawOutcomes() {
+    const { entry, miss, alarm, found } = outcomeNow();
+    const place = Number(threshold.value), line = found[place], n = data.n_rows;
+    const none = (entry.rows * miss) / n, all = ((n - entry.rows) * alarm) / n;
+    document.getElementById("threshold-out").textContent = exact(line.threshold);
+    threshold.setAttribute("aria-valuetext", `${exact(line.threshold)}, mean cost ${short(line.cost)}`);
+    outcomes.chart(document.getElementById("chart-outcomes"), found, place, Math.min(none, all),
+      (index) => { if (Number(threshold.value) !== index) { threshold.value = index; showOutcome(); } });
+    showOutcome();
+  }
+  function showOutcome() {
+    const { entry, miss, alarm, found, least } = outcomeNow();
+    const line = found[Number(threshold.value)], n = data.n_rows;
+    const none = (entry.rows * miss) / n, all = ((n - entry.rows) * alarm) / n;
+    document.getElementById("threshold-out").textContent = exact(line.threshold);
+    const share = (k, of) => [of ? draw.percent(k / of, 1) : "\u2013", of ? outcomes.interval(k, of).map((v) => draw.percent(v, 1)).join(" to ") : ""];
+    const rows = [
+      ["Mean cost of a row", short(line.cost), `${short(line.low)} to ${short(line.high)}`],
+      [`Precision (right of ${line.taken.toLocaleString("en")} called so)`, ...share(line.right, line.taken)],
+      [`Recall (found of ${entry.rows.toLocaleString("en")})`, ...share(line.right, entry.rows)],
+      ["Missed, of all rows", ...share(line.missed, n)],
+      ["False alarms, of all rows", ...share(line.alarms, n)],
+    ];
+    const body = document.querySelector("#outcome-table tbody");
+    body.textContent = "";
+    for (const [name, value, between] of rows) {
+      const tr = body.appendChild(document.createElement("tr"));
+      const th = tr.appendChild(document.createElement("th"));
+      th.scope = "row";
+      th.textContent = name;
+      for (const text of [value, between]) tr.appendChild(document.createElement("td")).textContent = text;
+    }
+    const told = miss + alarm > 0 ? `At these prices probabilities that can be taken at their word ask for ${exact(alarm / (miss + alarm))}. ` : "";
+    document.getElementById("outcome-words").textContent = told +
+      `Cheapest on these rows is ${exact(found[least.best].threshold)} (${short(found[least.best].cost)} a row), but they do not tell it from ` +
+      `${exact(found[least.first].threshold)} to ${exact(found[least.last].threshold)}. Calling no row ${entry.label} costs ${short(none)}, calling every row so ${short(all)}.`;
+  }
+  for (const id of ["miss-cost", "alarm-cost", "threshold"]) document.getElementById(id).addEventListener("input", drawOutcomes);
+  if (chosenClass) chosenClass.addEventListener("change", drawOutcomes);
+  document.getElementById("cheapest").addEventListener("click", () => { threshold.value = outcomeNow().least.best; drawOutcomes(); });
 
-  // Redrawn when its own width changes, so that letters keep their size.
+  const drawings = { outcomes: drawOutcomes, reliability: drawReliability, rejection: drawRejection, classwise: drawClasswise, costs: drawCosts };
+  if (data.uncertainty) drawings.uncertainty = () => charts.uncertainty(place("uncertainty"), data.uncertainty.points);
+  if (place("history")) drawings.history = () => charts.history(place("history"), data.history);
+
+  // Tables that are wider than their place say so.
+  function markWide() {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const hint = box.previousElementSibling;
+      if (hint && hint.classList.contains("sideways")) hint.hidden = box.scrollWidth <= box.clientWidth + 1;
+    }
+  }
+  markWide();
+  window.addEventListener("resize", markWide);
+
+  // Redrawn when its own width changes, so that letters keep their size; and for paper, which is narrower.
   const widths = new Map();
   const watch = new ResizeObserver((entries) => requestAnimationFrame(() => {
     for (const { target } of entries) {
@@ -69,4 +133,7 @@
     widths.set(name, Math.round(place(name).clientWidth));
     watch.observe(place(name));
   }
+  const drawAll = () => Object.values(drawings).forEach((drawing) => drawing());
+  window.addEventListener("beforeprint", () => { draw.paper = true; drawAll(); });
+  window.addEventListener("afterprint", () => { draw.paper = false; drawAll(); });
 })();

@@ -255,8 +255,9 @@ class Posterior(Latents):
     coefficients: Array
     factors: Array
 
-    from_half = False
-    """Whether `explained_of` takes R^-1 u, with I + u0 G^ = R R', in the place of u."""
+    def half(self, vectors: Array) -> Array:
+        """What `explained_of` starts from: the whitened vectors (n, M) themselves."""
+        return vectors
 
     @classmethod
     def from_statistics(

@@ -82,7 +82,7 @@ class ManyClassForm:
             ratio,
             [rounded.correction() for rounded in self.corrections],
         )
-        return ManyClassPredictor(model.basis, posterior, shared, ratio, 1.0 - _MARGIN)
+        return ManyClassPredictor.of(model.basis, posterior, shared, ratio, 1.0 - _MARGIN)
 
 
 @dataclass(frozen=True)

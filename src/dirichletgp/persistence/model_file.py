@@ -72,6 +72,7 @@ _FIRST_ROWS = {
     "warm_up/weights": Numbers("N", NOT_NEGATIVE),
 }
 _TARGETS = (-1e6, 1e6)
+_HANDICAPS = (0.0, 10.0)
 # What parameters amounted to before there were any: files of then predict what they did then.
 _BEFORE = {"tolerance": 0.0}
 
@@ -296,6 +297,7 @@ def _transform_restored(content: Mapping[str, Any]) -> LabelTransform:
         target_out=real_number(content["target_out"], "target", _TARGETS),
         noise_in=real_number(content["noise_in"], "noise", POSITIVE),
         noise_out=real_number(content["noise_out"], "noise", POSITIVE),
+        handicap=real_number(content.get("handicap", 0.0), "handicap", _HANDICAPS),
     )
 
 

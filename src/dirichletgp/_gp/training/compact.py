@@ -64,19 +64,25 @@ class ManyClassForm:
     shared : ndarray of shape (M, M)
         R, the Cholesky factor of I + u0 G^, perhaps in float32.
     corrections : list of Rounded
+    handicaps : ndarray of shape (C,) or None
+        What is taken off the offsets.
     """
 
     coefficients: Array
     shared: AnyArray
     corrections: list[Rounded]
+    handicaps: Array | None = None
 
     def predictor(self, model: "CompactModel") -> ManyClassPredictor:
         """From kernel vectors to probabilities."""
         shared = np.ascontiguousarray(self.shared, dtype=np.float64)
         ratio = model.transform.ratio
+        offsets = model.transform.offsets(model.prior)
+        if self.handicaps is not None:
+            offsets = offsets - self.handicaps
         posterior = SharedPosterior(
             model.kernel.variance,
-            model.transform.offsets(model.prior),
+            offsets,
             self.coefficients,
             shared,
             ratio,
@@ -214,4 +220,5 @@ def _many_classes(
         variance = trial.latent(basis.factor)[1]
         if np.abs(class_probabilities(at_points[0], variance) - exact).max() <= _MARGIN * tolerance:
             break
-    return ManyClassForm(posterior.coefficients, triangle, corrections)
+    handicaps = None if posterior.handicaps is None else posterior.handicaps.values
+    return ManyClassForm(posterior.coefficients, triangle, corrections, handicaps)

@@ -95,9 +95,10 @@ def _largest(values: Array, budget: float) -> Booleans:
 def probabilities_within(mean: Array, variance: Array, tolerance: float) -> Array:
     """Expected class probabilities (n, C) by an integral over the classes that can matter.
 
-    Classes whose probabilities add up to less than a twentieth of the tolerance stay out of it, and
-    where classes are many, those whose sum is as good as constant. Their own are E[exp(f_j)] E[1 / sum of exp(f_k)] over the others: right in relative terms as well
-    where they are small.
+    Classes whose probabilities add up to less than a twentieth of the tolerance stay out of it;
+    where classes are many, those whose sum is as good as constant (`condensed.py`). Their own are
+    E[exp(f_j)] E[1 / sum of exp(f_k)] over the others: right in relative terms as well where they
+    are small.
     """
     mean, variance = standard_form(mean, variance)
     n_classes = mean.shape[1]

@@ -65,7 +65,10 @@ class EvenLabelSearch(LabelSearch):
     def best_transform(
         self, start: LabelTransform, evaluations: int = _EVALUATIONS
     ) -> LabelTransform:
-        """Separation, noise and share of the handicaps with the smallest loss."""
+        """Separation, noise and share of the handicaps with the smallest loss.
+
+        Fewer evaluations than usual look for the noise alone.
+        """
         losses: dict[float, tuple[float, LabelTransform]] = {}
 
         def look_at(step: float) -> float:
@@ -81,7 +84,8 @@ class EvenLabelSearch(LabelSearch):
         step = min((step, step + _BETWEEN[0], step + _BETWEEN[1]), key=look_at)
         found = [losses[step]]
         noise = found[0][1].noise_out
-        found += [self._best_of_noise(found[0][1].separation, noise, share) for share in _SHARES]
+        for share in _SHARES if evaluations >= _EVALUATIONS else ():
+            found.append(self._best_of_noise(found[0][1].separation, noise, share))
         loss, best = min(found, key=lambda each: each[0])
         return start if self.score(start) <= loss else best
 

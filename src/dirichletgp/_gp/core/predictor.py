@@ -46,7 +46,7 @@ from .probabilities.tolerance import classes_in_doubt, probabilities_within
 from .regressions import Basis, Latents, Posterior, plus_identity, shared_matrix
 
 # A whose smallest eigenvalue is zero cannot be factored; this much of s2 is nothing.
-_RIDGE = 1e-11
+RIDGE = 1e-11
 
 
 class Predictor(Protocol):
@@ -151,7 +151,7 @@ class ManyClassPredictor:
         share: float = 1.0,
     ) -> "ManyClassPredictor":
         """From R, the Cholesky factor of B = I + u0 G^."""
-        explained = plus_identity(-inverse_from_cholesky(shared), 1.0 + _RIDGE)
+        explained = plus_identity(-inverse_from_cholesky(shared), 1.0 + RIDGE)
         triangle = _triangle(explained, basis)
         coefficients = solve_rows_transposed(basis.factor, posterior.coefficients.copy())
         return cls(basis, posterior, coefficients, triangle, ratio, share)
@@ -202,7 +202,7 @@ def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predicto
     return ManyClassPredictor.of(basis, posterior, shared, posterior.transform.ratio)
 
 
-def _factored(matrix: Array) -> Array:
+def factored(matrix: Array) -> Array:
     """A lower factor of a matrix that is positive definite, or would be but for rounding.
 
     Sums that rows were added to and taken from a great many times may round to less than nothing.
@@ -211,21 +211,21 @@ def _factored(matrix: Array) -> Array:
         return cholesky(matrix)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
-        floor = max(_RIDGE, 1e-9 * float(values[-1]))
+        floor = max(RIDGE, 1e-9 * float(values[-1]))
         return cholesky(np.ascontiguousarray((vectors * np.maximum(values, floor)) @ vectors.T))
 
 
 def _triangle(a: Array, basis: Basis) -> Array:
     """T, lower, with T' T = L^-T A L^-1."""
     # A lower factor of A turned upside down is an upper one of A.
-    turned = _factored(np.ascontiguousarray(a[::-1, ::-1]))
+    turned = factored(np.ascontiguousarray(a[::-1, ::-1]))
     return solve_rows_transposed(basis.factor, np.ascontiguousarray(turned[::-1, ::-1].T))
 
 
 def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
     """One mean and one triangle for the difference of two classes."""
     coefficients = posterior.coefficients[1:] - posterior.coefficients[:1]
-    a = plus_identity(np.zeros(basis.factor.shape), 2.0 + _RIDGE)
+    a = plus_identity(np.zeros(basis.factor.shape), 2.0 + RIDGE)
     for factor in posterior.factors:
         a -= inverse_from_cholesky(factor)
     return TwoClassPredictor(

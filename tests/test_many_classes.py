@@ -1,9 +1,12 @@
 """More classes than a hundred: one Gram and one noise for all, and a few classes that matter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.metrics import pairwise_distances_argmin
 
 from dirichletgp import DirichletGPClassifier
@@ -225,3 +228,17 @@ def test_a_dirichlet_transform_keeps_a_gram_per_class(clusters):
         kernel="rbf", n_inducing=10, max_iter=0, label_transform="dirichlet", alpha_epsilon=0.1
     ).fit(*clusters)
     assert len(model._fitted.model.statistics.grams) == N_CLASSES
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_handicaps_are_kept_in_files(model, clusters, tmp_path, compact):
+    fitted = model._fitted
+    transform = replace(fitted.model.transform, handicap=0.8)
+    changed = clone(model)
+    changed._result = replace(fitted, model=replace(fitted.model, transform=transform, solved=None))
+    X = clusters[0][:20]
+    assert np.abs(changed.predict_proba(X) - model.predict_proba(X)).max() > 1e-3
+    changed.save(tmp_path / "model.dgp", compact=compact)
+    again = DirichletGPClassifier.load(tmp_path / "model.dgp")
+    assert again.label_transform_.handicap == 0.8
+    np.testing.assert_allclose(again.predict_proba(X), changed.predict_proba(X), atol=1e-4)

@@ -387,7 +387,7 @@ class Trainer:
         if len(state.points) < self.placer.n_points:
             importance = self._importance(state)
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
-            # One noise for all rows smooths more than points can: the kernel stays.
+            # Of many classes the kernel stays: the search took a quarter of the time of a fit.
             if max_iter > 0 and not self._rows_are_few and not self._pooled:
                 state = self._searched(state, max(1, max_iter // 30))
         return state

@@ -1,10 +1,11 @@
 """Predictions before and now, in one run, beside CatBoost and scikit-learn's boosting.
 
-    python benchmarks/bench_predictions.py --baseline COMMIT [--quick] [names ...]
+    python benchmarks/bench_predictions.py --baseline COMMIT [--quick] [--models FOLDER] [names ...]
 
 The earlier version is taken from git into a temporary folder. It fits and saves the model; both
 versions load that file, each in a process of its own, and predict the same test rows by turns, so
 that what slows the machine for a while slows both. Single rows are predicted one after the other.
+With a folder for the models, those that are there are not fitted again.
 """
 
 import argparse
@@ -73,10 +74,12 @@ def answer(folder, quick):
             X, y, _ = rows_of(rest[0], quick)
             n_points = 200 if quick else 1_000
             made = DirichletGPClassifier(n_inducing=n_points, random_state=0).fit(X, y)
-            made.save(folder / f"{rest[0]}.dgp")
+            made.save(rest[1])
             result = 0
         elif word == "load":
-            model = DirichletGPClassifier.load(folder / f"{rest[0]}.dgp")
+            model = DirichletGPClassifier.load(rest[1])
+            if "tolerance" in model.get_params():  # files of before ask for everything exactly
+                model.set_params(tolerance=1e-4)
             X = np.ascontiguousarray(rows_of(rest[0], quick)[2], dtype=np.float64)
             model.predict_proba(X)
             result = 0
@@ -122,10 +125,12 @@ def rivals(name, quick):
     return found
 
 
-def measured(name, before, now, folder, quick, with_rivals):
-    ask(before, "fit", name)
+def measured(name, before, now, folder, models, quick, with_rivals):
+    path = models / f"{name}.dgp"
+    if not path.exists():
+        ask(before, "fit", name, str(path))
     for process in (before, now):
-        ask(process, "load", name)
+        ask(process, "load", name, str(path))
     times = np.array([[ask(p, "all") for p in (before, now)] for _ in range(ROUNDS)])
     for process, where in ((before, "before"), (now, "now")):
         ask(process, "keep", where)
@@ -146,6 +151,7 @@ def main():
     parser.add_argument("--baseline", default="5e16233", help="commit of the earlier version")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--no-rivals", action="store_true")
+    parser.add_argument("--models", type=Path, help="where fitted models are, or are to be kept")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child is not None:
@@ -163,7 +169,15 @@ def main():
         print("Rows per second with all threads; a ratio above one is faster now.\n")
         print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
         for name in given.names:
-            measured(name, before, now, folder, given.quick, not given.no_rivals)
+            measured(
+                name,
+                before,
+                now,
+                folder,
+                given.models or folder,
+                given.quick,
+                not given.no_rivals,
+            )
         for process in (before, now):
             process.stdin.close()
             process.wait()

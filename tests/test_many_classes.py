@@ -1,9 +1,13 @@
 """More classes than a hundred: one Gram and one noise for all, and a few classes that matter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.metrics import pairwise_distances_argmin
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.bound import bound_and_derivatives, collapsed_bound
@@ -100,8 +104,57 @@ def test_the_label_search_scores_as_the_one_with_a_factor_per_class(few):
         for noise in (0.05, 2.0):
             transform = LabelTransform.from_constants(5.0, noise, noise)
             assert even.score(transform) == pytest.approx(plain.score(transform), rel=1e-8)
+        # With handicaps, as the posterior scores its own rows when they are left out.
+        transform = LabelTransform.from_constants(5.0, 0.4, 0.4, 0.7)
+        one = Posterior.from_statistics(pooled, kernel.variance, transform, prior, workers)
+        latent = one.latent_without_row(vectors, rows.codes, rows.weights)
+        np.testing.assert_allclose(
+            even.log_probabilities(transform), log_probability_of(rows.codes, *latent), rtol=1e-9
+        )
         start = LabelTransform.even(0.3, prior)
         assert even.score(even.best_transform(start)) <= even.score(start)
+
+
+def test_handicaps_of_rows_left_out_are_those_of_a_fit_without_them(few):
+    rows, kernel, points, prior = few
+    basis = make_basis(kernel, points, 1e-6)
+    transform = LabelTransform.from_constants(5.0, 0.4, 0.4, 0.7)
+    with Workers(1) as workers:
+
+        def posterior(chosen):
+            part = rows.take(chosen).class_statistics(basis, workers, pooled=True)
+            return Posterior.from_statistics(part, kernel.variance, transform, prior, workers)
+
+        everything = np.arange(len(rows))
+        vectors = basis.vectors(rows.X)
+        mean, variance = posterior(everything).latent_without_row(vectors, rows.codes, rows.weights)
+        for i in (0, 5, 20):
+            without = posterior(np.delete(everything, i)).latent(vectors[i : i + 1])
+            np.testing.assert_allclose(mean[i], without[0][0], rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(variance[i], without[1][0], rtol=1e-8, atol=1e-10)
+
+
+def test_regressions_with_handicaps_are_a_linear_discriminant():
+    """Of Gaussian classes, regressions alone favour those far from the centre of all rows."""
+    rng = np.random.RandomState(0)
+    centres = 2.0 * rng.randn(150, 4)
+    codes = np.repeat(np.arange(150), 10)
+    rows = InMemoryRows(centres[codes] + 0.4 * rng.randn(1_500, 4), codes, None, 150)
+    kernel = KERNELS["rbf"](np.full(4, 40.0), 1.0)
+    basis = make_basis(kernel, rows.X[::20].copy(), 1e-9)
+    prior = np.full(150, 1 / 150)
+    new = centres[codes] + 0.4 * rng.randn(1_500, 4)
+    error = {}
+    with Workers(1) as workers:
+        statistics = rows.class_statistics(basis, workers, pooled=True)
+        for share in (0.0, 1.0):
+            transform = LabelTransform.from_constants(50.0, 3e-3, 3e-3, share)
+            solved = Posterior.from_statistics(statistics, 1.0, transform, prior, workers)
+            error[share] = np.mean(solved.mean(basis.vectors(new)).argmax(axis=1) != codes)
+    means = np.stack([rows.X[codes == c].mean(axis=0) for c in range(150)])
+    nearest = np.mean(pairwise_distances_argmin(new, means) != codes)
+    assert error[0.0] > 3 * nearest
+    assert error[1.0] < 1.2 * nearest
 
 
 @settings(max_examples=40, deadline=None)
@@ -175,3 +228,17 @@ def test_a_dirichlet_transform_keeps_a_gram_per_class(clusters):
         kernel="rbf", n_inducing=10, max_iter=0, label_transform="dirichlet", alpha_epsilon=0.1
     ).fit(*clusters)
     assert len(model._fitted.model.statistics.grams) == N_CLASSES
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_handicaps_are_kept_in_files(model, clusters, tmp_path, compact):
+    fitted = model._fitted
+    transform = replace(fitted.model.transform, handicap=0.8)
+    changed = clone(model)
+    changed._result = replace(fitted, model=replace(fitted.model, transform=transform, solved=None))
+    X = clusters[0][:20]
+    assert np.abs(changed.predict_proba(X) - model.predict_proba(X)).max() > 1e-3
+    changed.save(tmp_path / "model.dgp", compact=compact)
+    again = DirichletGPClassifier.load(tmp_path / "model.dgp")
+    assert again.label_transform_.handicap == 0.8
+    np.testing.assert_allclose(again.predict_proba(X), changed.predict_proba(X), atol=1e-4)

@@ -34,6 +34,7 @@ CORE = [
     "parallel",
     "kernels",
     "statistics",
+    "handicaps",
     "regressions",
     "regions",
     "regional",

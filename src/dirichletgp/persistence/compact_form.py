@@ -32,6 +32,7 @@ _MANY = {
     f"{_PREFIX}scales": Numbers("R", NOT_NEGATIVE),
     f"{_PREFIX}eigenvalues": Numbers("E", (ABOVE_ZERO[0], MODERATE[1])),
 }
+_HANDICAPS = f"{_PREFIX}handicaps"
 _TWO = {f"{_PREFIX}coefficients": Numbers("M")}
 _COUNTS = {"counts": Numbers("C", (0.0, SUMS[1]))}
 
@@ -55,6 +56,8 @@ def form_described(model: CompactModel) -> tuple[dict[str, Any], Arrays]:
     for name in ("integers", "scales", "eigenvalues"):
         parts = [getattr(own, name) for own in corrections]
         arrays[_PREFIX + name] = np.concatenate(parts)
+    if form.handicaps is not None:
+        arrays[_HANDICAPS] = form.handicaps
     return content, arrays
 
 
@@ -99,7 +102,11 @@ def _many_classes(arrays: Arrays, shared: AnyArray, sizes: Sizes) -> ManyClassFo
         rests.tolist(),
         strict=True,
     )
-    return ManyClassForm(coefficients, shared, [Rounded(*part) for part in parts])
+    handicaps = None
+    if _HANDICAPS in arrays:
+        check_arrays({_HANDICAPS: Numbers("C")}, arrays, {"C": sizes["C"]})
+        handicaps = arrays[_HANDICAPS]
+    return ManyClassForm(coefficients, shared, [Rounded(*part) for part in parts], handicaps)
 
 
 def _packed(triangle: AnyArray) -> AnyArray:

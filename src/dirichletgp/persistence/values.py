@@ -13,6 +13,7 @@ from .._gp.core.regressions import LabelTransform
 Arrays = dict[str, AnyArray]
 
 _TARGETS = (-1e6, 1e6)
+_HANDICAPS = (0.0, 10.0)
 _KEYS = 624  # of the Mersenne twister
 
 
@@ -97,6 +98,7 @@ def transform_restored(content: Mapping[str, Any]) -> LabelTransform:
         target_out=real_number(content["target_out"], "target", _TARGETS),
         noise_in=real_number(content["noise_in"], "noise", POSITIVE),
         noise_out=real_number(content["noise_out"], "noise", POSITIVE),
+        handicap=real_number(content.get("handicap", 0.0), "handicap", _HANDICAPS),
     )
 
 

@@ -83,8 +83,6 @@ class SharedPosterior(Latents):
     ratio: float
     corrections: Sequence[Correction]
 
-    from_half = True
-
     @property
     def sign(self) -> float:
         """Whether corrections are subtracted (1) or added (-1)."""
@@ -98,9 +96,13 @@ class SharedPosterior(Latents):
 
     def explained(self, vectors: Array) -> Array:
         """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""
-        half = solve_rows(self.shared, vectors.copy())
+        half = self.half(vectors)
         of_classes = [self.explained_of(c, half) for c in range(len(self.offsets))]
         return np.stack(of_classes, axis=1)
+
+    def half(self, vectors: Array) -> Array:
+        """What `explained_of` starts from: h = R^-1 u of whitened vectors (n, M)."""
+        return solve_rows(self.shared, vectors.copy())
 
     def explained_of(self, c: int, half: Array) -> Array:
         """U' B_c^-1 u of one class, of shape (n,), from h = R^-1 u (n, M)."""

@@ -10,14 +10,20 @@ triangle, and T = U' L^-1, which is a lower one,
 
 one product with one triangle from the kernel vector k on.
 
-Many classes: all variances lie between two that need no class. With B = I + u0 G^ = R R' and
-q = u' B^-1 u = |R^-1 u|^2, B_c is between B and I + u1 G^, which is between B and (u1 / u0) B, so
+Many classes: all variances lie between two that need no class. With B = I + u0 G^ and
+q = u' B^-1 u, B_c is between B and I + u1 G^, which is between B and (u1 / u0) B, so
 
     u' B_c^-1 u    is between    q    and    (u0 / u1) q.
 
-Means come exactly from all classes, variances from the middle of the two, and exactly for those
-classes of a row that could still move a probability by more than the tolerance
-(`probabilities/tolerance.py`).
+Means come exactly from all classes. Variances come in three steps, each for the rows only for which
+the one before could leave a probability off by more than the tolerance
+(`probabilities/tolerance.py`):
+
+1. the variance v = s2 - k' L^-T (I - B^-1) L^-1 k that belongs to B, by one triangle as above. The
+   part s2 - u'u that no point explains is not known yet, but as q <= v, all variances lie between
+   v and (u0 / u1) v;
+2. the whitened vector u, with it that part and q;
+3. the variance of a class itself, for those classes of a row that are still in doubt.
 """
 
 from dataclasses import dataclass
@@ -118,8 +124,10 @@ class ManyClassPredictor:
     ----------
     basis : Basis
     posterior : Posterior or SharedPosterior
-    shared : ndarray of shape (M, M)
-        R, the Cholesky factor of I + u0 G^.
+    coefficients : ndarray of shape (C, M)
+        L^-T beta_c.
+    triangle : ndarray of shape (M, M)
+        T, lower, with T' T = L^-T (I - B^-1) L^-1.
     ratio : float
         u0 / u1.
     share : float, default=1
@@ -128,36 +136,62 @@ class ManyClassPredictor:
 
     basis: Basis
     posterior: Posterior | SharedPosterior
-    shared: Array
+    coefficients: Array
+    triangle: Array
     ratio: float
     share: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        basis: Basis,
+        posterior: Posterior | SharedPosterior,
+        shared: Array,
+        ratio: float,
+        share: float = 1.0,
+    ) -> "ManyClassPredictor":
+        """From R, the Cholesky factor of B = I + u0 G^."""
+        explained = plus_identity(-inverse_from_cholesky(shared), 1.0 + RIDGE)
+        triangle = _triangle(explained, basis)
+        coefficients = solve_rows_transposed(basis.factor, posterior.coefficients.copy())
+        return cls(basis, posterior, coefficients, triangle, ratio, share)
 
     def probabilities(self, values: Array, tolerance: float) -> Array:
         """Class probabilities (n, C), none off by more than the tolerance."""
         tolerance *= self.share
-        vectors = solve_rows(self.basis.factor, values)
-        posterior = self.posterior
-        mean = posterior.mean(vectors)
-        rest = posterior.unexplained(vectors)
-        half = solve_rows(self.shared, vectors.copy())
-        centre, deviation = self.between(vectors, half)
+        mean = values @ self.coefficients.T + self.posterior.offsets
+        explained = multiply_rows(self.triangle, values.copy())
+        variance = self.posterior.variance - np.einsum("nm,nm->n", explained, explained)
+        variance = np.maximum(variance, 0.0)
         if self.ratio == 1.0:  # all variances of a row are the same
-            shared = np.broadcast_to((rest + centre)[:, None], mean.shape)
+            shared = np.broadcast_to(variance[:, None], mean.shape)
             return probabilities_within(mean, shared, tolerance)
-        doubt = classes_in_doubt(mean, rest + centre, deviation, tolerance)
-        variance = np.repeat((rest + centre)[:, None], mean.shape[1], axis=1)
-        source = half if posterior.from_half else vectors
+        centre = 0.5 * (1.0 + self.ratio) * variance
+        deviation = 0.5 * abs(1.0 - self.ratio) * variance
+        doubt = classes_in_doubt(mean, centre, deviation, tolerance)
+        variances = np.repeat(centre[:, None], mean.shape[1], axis=1)
+        rows = np.flatnonzero(doubt.any(axis=1))
+        if len(rows):
+            vectors = solve_rows(self.basis.factor, padded_rows(values, rows))
+            variances[rows] = self._looked_at(mean[rows], variance[rows], vectors, tolerance)
+        return probabilities_within(mean, variances, tolerance)
+
+    def _looked_at(self, mean: Array, variance: Array, vectors: Array, tolerance: float) -> Array:
+        """Variances (n, C) of rows with whitened vectors (n or more, M): steps 2 and 3."""
+        posterior = self.posterior
+        n, n_classes = mean.shape
+        rest = posterior.unexplained(vectors[:n])
+        one = np.maximum(variance - rest, 0.0)
+        other = np.minimum(one * self.ratio, posterior.variance - rest)
+        centre = rest + 0.5 * (one + other)
+        doubt = classes_in_doubt(mean, centre, 0.5 * np.abs(one - other), tolerance)
+        variances = np.repeat(centre[:, None], n_classes, axis=1)
+        source = posterior.half(vectors)
         for c in np.flatnonzero(doubt.any(axis=0)).tolist():
             rows = np.flatnonzero(doubt[:, c])
             exact = posterior.explained_of(c, padded_rows(source, rows))
-            variance[rows, c] = rest[rows] + exact[: len(rows)]
-        return probabilities_within(mean, variance, tolerance)
-
-    def between(self, vectors: Array, half: Array) -> tuple[Array, Array]:
-        """Centre and half width (n,) of what u' B_c^-1 u of all classes lies in."""
-        one = np.einsum("nm,nm->n", half, half)
-        other = np.minimum(one * self.ratio, np.einsum("nm,nm->n", vectors, vectors))
-        return 0.5 * (one + other), 0.5 * np.abs(one - other)
+            variances[rows, c] = rest[rows] + exact[: len(rows)]
+        return variances
 
 
 def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predictor:
@@ -165,7 +199,7 @@ def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predicto
     if len(posterior.offsets) == 2:
         return two_class_predictor(basis, posterior)
     shared = cholesky(shared_matrix(grams.sum(axis=0), posterior.transform), overwrite=True)
-    return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
+    return ManyClassPredictor.of(basis, posterior, shared, posterior.transform.ratio)
 
 
 def factored(matrix: Array) -> Array:
@@ -181,18 +215,22 @@ def factored(matrix: Array) -> Array:
         return cholesky(np.ascontiguousarray((vectors * np.maximum(values, floor)) @ vectors.T))
 
 
+def _triangle(a: Array, basis: Basis) -> Array:
+    """T, lower, with T' T = L^-T A L^-1."""
+    # A lower factor of A turned upside down is an upper one of A.
+    turned = factored(np.ascontiguousarray(a[::-1, ::-1]))
+    return solve_rows_transposed(basis.factor, np.ascontiguousarray(turned[::-1, ::-1].T))
+
+
 def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
     """One mean and one triangle for the difference of two classes."""
     coefficients = posterior.coefficients[1:] - posterior.coefficients[:1]
     a = plus_identity(np.zeros(basis.factor.shape), 2.0 + RIDGE)
     for factor in posterior.factors:
         a -= inverse_from_cholesky(factor)
-    # A lower factor of A turned upside down is an upper one of A.
-    turned = factored(np.ascontiguousarray(a[::-1, ::-1]))
-    triangle = np.ascontiguousarray(turned[::-1, ::-1].T)
     return TwoClassPredictor(
         solve_rows_transposed(basis.factor, coefficients)[0],
         float(posterior.offsets[1] - posterior.offsets[0]),
-        solve_rows_transposed(basis.factor, triangle),
+        _triangle(a, basis),
         2.0 * posterior.variance,
     )

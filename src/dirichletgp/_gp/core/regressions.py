@@ -17,11 +17,12 @@ Sherman-Morrison removes it. With q = u' B_c^-1 u and h = w u_. q,
     mean without the row = (u' beta_c - h r) / (1 - h) + mu_c    variance = s2 - u'u + q / (1 - h)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .arrays import Array, Integers
+from .handicaps import Handicaps, LeftOutRows
 from .kernels import Kernel
 from .parallel import Workers, cholesky, solve_rows, solve_rows_transposed
 from .statistics import BlockedRows, ClassStatistics
@@ -44,6 +45,9 @@ class LabelTransform:
         y1 and y0 of the design: the latent value a row asks for.
     noise_in, noise_out : float
         s1 and s0: the variance of that request.
+    handicap : float, default=0
+        Of half of the mean latent of a class's own rows, the share that is taken off its latent;
+        of many classes only (`handicaps.py`).
 
     Examples
     --------
@@ -57,6 +61,7 @@ class LabelTransform:
     target_out: float
     noise_in: float
     noise_out: float
+    handicap: float = 0.0
 
     @classmethod
     def dirichlet(cls, alpha_epsilon: float) -> "LabelTransform":
@@ -72,10 +77,10 @@ class LabelTransform:
 
     @classmethod
     def from_constants(
-        cls, separation: float, noise_in: float, noise_out: float
+        cls, separation: float, noise_in: float, noise_out: float, handicap: float = 0.0
     ) -> "LabelTransform":
         """A free transform, with the targets placed symmetrically about zero."""
-        return cls(separation / 2, -separation / 2, noise_in, noise_out)
+        return cls(separation / 2, -separation / 2, noise_in, noise_out, handicap)
 
     @classmethod
     def even(cls, alpha_epsilon: float, prior: Array) -> "LabelTransform":
@@ -246,6 +251,8 @@ class Posterior(Latents):
         beta_c.
     factors : ndarray of shape (C, M, M) or (1, M, M)
         Cholesky factors of B_c; one for all classes if the noises are equal.
+    handicaps : Handicaps or None
+        What was taken off the offsets, if anything.
     """
 
     transform: LabelTransform
@@ -254,9 +261,11 @@ class Posterior(Latents):
     offsets: Array
     coefficients: Array
     factors: Array
+    handicaps: Handicaps | None = field(default=None, kw_only=True)
 
-    from_half = False
-    """Whether `explained_of` takes R^-1 u, with I + u0 G^ = R R', in the place of u."""
+    def half(self, vectors: Array) -> Array:
+        """What `explained_of` starts from: the whitened vectors (n, M) themselves."""
+        return vectors
 
     @classmethod
     def from_statistics(
@@ -273,10 +282,7 @@ class Posterior(Latents):
         """
         b = right_hand_sides(statistics.sums, transform, prior)
         if len(statistics.grams) < len(prior):
-            factor = cholesky(shared_matrix(statistics.total, transform), overwrite=True)
-            coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
-            offsets = transform.offsets(prior)
-            return cls(transform, prior, variance, offsets, coefficients, factor[None])
+            return cls._of_one_matrix(statistics, variance, transform, prior, b)
         shared = shared_matrix(statistics.grams.sum(axis=0), transform)
         factors = np.empty_like(statistics.grams)
 
@@ -287,6 +293,30 @@ class Posterior(Latents):
 
         coefficients = np.stack(list(workers.map(solve, range(len(factors)))))
         return cls(transform, prior, variance, transform.offsets(prior), coefficients, factors)
+
+    @classmethod
+    def _of_one_matrix(
+        cls,
+        statistics: ClassStatistics,
+        variance: float,
+        transform: LabelTransform,
+        prior: Array,
+        b: Array,
+    ) -> "Posterior":
+        factor = cholesky(shared_matrix(statistics.total, transform), overwrite=True)
+        coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
+        offsets = transform.offsets(prior)
+        handicaps = None
+        if transform.handicap:
+            sums = statistics.sums
+            totals = np.einsum("cm,cm->c", sums, coefficients)
+            everything = sums.sum(axis=0, keepdims=True)
+            solved = solve_rows_transposed(factor, solve_rows(factor, everything))[0]
+            handicaps = Handicaps(transform.handicap, totals, statistics.counts, solved)
+            offsets = offsets - handicaps.values
+        return cls(
+            transform, prior, variance, offsets, coefficients, factor[None], handicaps=handicaps
+        )
 
     def latent(self, vectors: Array) -> tuple[Array, Array]:
         """Mean and variance (n, C) of the latent functions at rows with whitened vectors (n, M)."""
@@ -326,9 +356,16 @@ class Posterior(Latents):
         target = (inside * r1 + outside * r0) / np.where(precision > 0, precision, 1.0)
         quadratic = self.explained(vectors)
         h = leverage(precision, quadratic, self.variance)
-        mean = mean_without_row(vectors @ self.coefficients.T, target, h)
+        fitted = vectors @ self.coefficients.T
+        mean = mean_without_row(fitted, target, h) + self.offsets
         variance = self.unexplained(vectors)[:, None] + quadratic / (1.0 - h)
-        return mean + self.offsets, variance
+        if self.handicaps is not None:
+            # b_c = u (separation S^_c + r0_c S^), so B^-1 S^_c follows from beta_c.
+            of_all = (vectors @ self.handicaps.solved_sum)[:, None]
+            cross = (fitted * transform.noise_out - r0 * of_all) / transform.separation
+            rows = LeftOutRows(votes, precision, quadratic, h, cross)
+            mean -= self.handicaps.without_rows(rows, fitted, target) - self.handicaps.values
+        return mean, variance
 
     def explained(self, vectors: Array) -> Array:
         """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""

@@ -68,25 +68,31 @@ class ManyClassForm:
     shared : ndarray of shape (M, M)
         R, the Cholesky factor of I + u0 G^, perhaps in float32.
     corrections : list of Rounded
+    handicaps : ndarray of shape (C,) or None
+        What is taken off the offsets.
     """
 
     coefficients: Array
     shared: AnyArray
     corrections: list[Rounded]
+    handicaps: Array | None = None
 
     def predictor(self, model: "CompactModel") -> ManyClassPredictor:
         """From kernel vectors to probabilities."""
         shared = np.ascontiguousarray(self.shared, dtype=np.float64)
         ratio = model.transform.ratio
+        offsets = model.transform.offsets(model.prior)
+        if self.handicaps is not None:
+            offsets = offsets - self.handicaps
         posterior = SharedPosterior(
             model.kernel.variance,
-            model.transform.offsets(model.prior),
+            offsets,
             self.coefficients,
             shared,
             ratio,
             [rounded.correction() for rounded in self.corrections],
         )
-        return ManyClassPredictor(model.basis, posterior, shared, ratio, 1.0 - _MARGIN)
+        return ManyClassPredictor.of(model.basis, posterior, shared, ratio, 1.0 - _MARGIN)
 
 
 @dataclass(frozen=True)
@@ -260,4 +266,5 @@ def _many_classes(
         variance = trial.latent(judges.vectors)[1]
         if judges.accept(exact, class_probabilities(mean, variance)):
             break
-    return ManyClassForm(posterior.coefficients, triangle, corrections)
+    handicaps = None if posterior.handicaps is None else posterior.handicaps.values
+    return ManyClassForm(posterior.coefficients, triangle, corrections, handicaps)

@@ -8,6 +8,10 @@ candidate. With whitened vectors k^ and right-hand sides b_c written in its eige
 
 so a candidate costs one product of the scoring rows with the class sums, n M C, and no
 factorisation. The leverage of a row is the same in all regressions.
+
+The noise is found by steps, up or down, for as long as they pay. Where classes overlap little, it
+may be a thousand times what it starts with: the regressions then do no more than add up the rows of
+a class, and handicaps (`core/handicaps.py`) make that a discriminant.
 """
 
 import numpy as np
@@ -15,17 +19,21 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
 from ..core.arrays import Array
+from ..core.handicaps import LeftOutRows, mean_levels
 from ..core.parallel import Workers
 from ..core.regressions import LabelTransform, leverage, mean_without_row
 from ..core.statistics import ClassStatistics
 from .label_search import LabelSearch, Predicted, ScoringRows
 
 # Where the noise is looked for, in logarithms from where it starts, and then around the best.
-_STEPS = (0.0, -1.5, -3.0, -4.5, -6.0, -7.5)
-_BETWEEN = (-0.75, 0.75)
+_STEP, _FARTHEST = 2.0, 10.0
+_BETWEEN = (-1.0, 1.0)
+_EVALUATIONS = 10
+# Shares of the handicaps that are compared with all of them.
+_SHARES = (0.0, 0.5, 0.8)
 # What a row's own class is ahead of all others together, with the first separation that is tried;
 # others are tried around it, in logarithms.
-_LEAD, _AROUND, _LEAST_SLOPE = 2.0, 1.5, 0.01
+_LEAD, _AROUND, _LEAST_SLOPE = 2.0, 1.5, 1e-5
 # Scoring rows times classes, and how many rows that may be.
 _PROBABILITIES, _FEWEST_ROWS, _MOST_ROWS = 800_000, 300, 1_600
 
@@ -38,7 +46,7 @@ def rows_for_many_classes(n_classes: int) -> int:
 class EvenLabelSearch(LabelSearch):
     """Scores label transforms with equal noises, from pooled statistics."""
 
-    separation_range = (0.5, 1_000.0)
+    separation_range = (0.5, 1e5)
 
     def __init__(
         self,
@@ -55,27 +63,39 @@ class EvenLabelSearch(LabelSearch):
         self._sums = statistics.sums @ directions
 
     def best_transform(
-        self, start: LabelTransform, evaluations: int = len(_STEPS) + 2
+        self, start: LabelTransform, evaluations: int = _EVALUATIONS
     ) -> LabelTransform:
-        """Separation and noise with the smallest loss: on a grid, and between its best places."""
-        origin = float(np.log(self._repetition * start.noise_out))
-        losses: dict[float, tuple[float, float]] = {}
+        """Separation, noise and share of the handicaps with the smallest loss.
 
-        def look_at(log_noise: float) -> None:
-            noise = float(np.exp(log_noise))
-            transform = LabelTransform.from_constants(start.separation, noise, noise)
-            losses[log_noise] = self._best_separation(transform)
+        Fewer evaluations than usual look for the noise alone.
+        """
+        losses: dict[float, tuple[float, LabelTransform]] = {}
 
-        for step in _STEPS[:evaluations]:
-            look_at(origin + step)
-        middle = min(losses, key=lambda place: losses[place][0])
-        for step in _BETWEEN[: max(0, evaluations - len(_STEPS))]:
-            look_at(middle + step)
-        best = min(losses, key=lambda place: losses[place][0])
-        if self.score(start) <= losses[best][0]:
-            return start
-        noise = float(np.exp(best))
-        return LabelTransform.from_constants(losses[best][1], noise, noise)
+        def look_at(step: float) -> float:
+            if step not in losses and len(losses) < evaluations:
+                noise = float(self._repetition * start.noise_out * np.exp(step))
+                losses[step] = self._best_of_noise(start.separation, noise, 1.0)
+            return losses[step][0] if step in losses else np.inf
+
+        step = min((0.0, -_STEP, _STEP), key=look_at)
+        direction = step
+        while direction and abs(step) < _FARTHEST and look_at(step + direction) < losses[step][0]:
+            step += direction
+        step = min((step, step + _BETWEEN[0], step + _BETWEEN[1]), key=look_at)
+        found = [losses[step]]
+        noise = found[0][1].noise_out
+        for share in _SHARES if evaluations >= _EVALUATIONS else ():
+            found.append(self._best_of_noise(found[0][1].separation, noise, share))
+        loss, best = min(found, key=lambda each: each[0])
+        return start if self.score(start) <= loss else best
+
+    def _best_of_noise(
+        self, separation: float, noise: float, handicap: float
+    ) -> tuple[float, LabelTransform]:
+        """The smallest loss for a noise and a share of the handicaps, and its transform."""
+        transform = LabelTransform.from_constants(separation, noise, noise, handicap)
+        loss, found = self._best_separation(transform)
+        return loss, LabelTransform.from_constants(found, noise, noise, handicap)
 
     def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
         """The smallest loss for the noise of a transform, and the separation that has it.
@@ -107,18 +127,45 @@ class EvenLabelSearch(LabelSearch):
         shrunk = self._vectors / (1.0 + u * self._eigenvalues)
         quadratic = np.einsum("nm,nm->n", shrunk, self._vectors)[:, None]
         all_sums = self._sums.sum(axis=0)
-        slope = u * (shrunk @ (self._sums - share * all_sums).T)
-        intercept = np.outer(-u * (shrunk @ all_sums), centred)
+        by_separation = self._sums - share * all_sums
+        slope = u * (shrunk @ by_separation.T)
+        of_all = shrunk @ all_sums
+        intercept = np.outer(-u * of_all, centred)
+        levels = self._levels(u, by_separation, all_sums, centred)
         unexplained = self._unexplained[:, None]
         shape = slope.shape
+        taken = 0.5 * transform.handicap
         if not self.rows.leave_out:
+            slope -= taken * mean_levels(levels[0], self.statistics.counts)
+            intercept -= taken * mean_levels(levels[1], self.statistics.counts)
             variance = np.broadcast_to(unexplained + quadratic, shape)
             return Predicted(slope, intercept + centred, variance)
         votes = self.rows.votes
         total = votes.sum(axis=1, keepdims=True)
         h = leverage(u * total, quadratic, self.kernel_variance)
-        return Predicted(
-            mean_without_row(slope, votes / total - share, h),
-            mean_without_row(intercept, -centred, h) + centred,
-            np.broadcast_to(unexplained + quadratic / (1.0 - h), shape),
-        )
+        targets = votes / total - share, -centred
+        parts = [
+            mean_without_row(fitted, target, h)
+            for fitted, target in zip((slope, intercept), targets, strict=True)
+        ]
+        if taken:
+            cross = slope / u + share * of_all[:, None]
+            left = LeftOutRows(votes, u * total, quadratic, h, cross)
+            counts = self.statistics.counts
+            for part, of_classes, fitted, target in zip(
+                parts, levels, (slope, intercept), targets, strict=True
+            ):
+                part -= taken * left.levels(of_classes, counts, fitted, target)
+        variance = np.broadcast_to(unexplained + quadratic / (1.0 - h), shape)
+        return Predicted(parts[0], parts[1] + centred, variance)
+
+    def _levels(
+        self, u: float, by_separation: Array, all_sums: Array, centred: Array
+    ) -> tuple[Array, Array]:
+        """S^_c' beta_c of all classes, (C,): the part by which the separation multiplies, the rest.
+
+        `by_separation` (C, M) and `all_sums` (M,) are in the eigenvectors of G^.
+        """
+        weight = u / (1.0 + u * self._eigenvalues)
+        slope = np.einsum("cm,m,cm->c", self._sums, weight, by_separation)
+        return slope, -centred * (self._sums @ (weight * all_sums))

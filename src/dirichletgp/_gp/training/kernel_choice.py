@@ -53,8 +53,10 @@ _POINTS, _POINTS_FOR_FEW = 256, 128
 # Of more classes than this, each costs as much as the rows.
 _SOME_CLASSES = 8
 _ITERATIONS, _TOLERANCE = 20, 1e-4
-# The same for many classes, which differ less in what they gain from a kernel.
-_ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 6
+# The same for many classes, which differ less in what they gain from a kernel. Rows of many classes
+# and many columns are embeddings, whose columns are all of a kind: tables are not tried.
+_ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 4
+_MOST_COLUMNS_OF_MANY = 32
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
 
 
@@ -137,6 +139,8 @@ def choose_family(
         if len(few.sample.X) < _FEWEST_ROWS or are_mostly_alone(class_sizes):
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
             return Choice(among[-1])
+        if many and few.sample.X.shape[1] > _MOST_COLUMNS_OF_MANY and material.columns.is_plain:
+            among = [family for family in among if not family.kernel.takes_categories]
         trials = [_Trial(family, few, estimator, resources) for family in among]
         gains = np.array([trial.expected_gain for trial in trials])
         losses = np.array([trial.loss() for trial in trials])

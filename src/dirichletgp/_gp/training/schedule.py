@@ -60,7 +60,7 @@ from .settings import DirichletSettings, Progress, Resources, Stage
 
 MANY_ROWS = 30_000
 """So many rows are cut into regions if these are far better than the first model."""
-SOME_ROWS = 8_000
+SOME_ROWS = 20_000
 """So many rows of few classes are cut if regions are better than the finished model too."""
 _FEW_CLASSES = 4  # with more, judging regions would take a large part of such a fit
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
@@ -72,8 +72,8 @@ _MOST_PROBABILITIES = 50_000_000
 # nothing later gets them out of it.
 _FIRST_ALPHA = 0.3
 # Where many rows are alone in their class, rows left out cannot choose. Then labels are taken to be
-# as noisy as this.
-_ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.01
+# as noisy as this (of many classes: `benchmarks/bench_alone.py`).
+_ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.003
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
@@ -397,7 +397,8 @@ class Trainer:
         if len(state.points) < self.placer.n_points:
             importance = self._importance(state)
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
-            if max_iter > 0 and not self._rows_are_few:
+            # Of many classes the kernel stays: the search took a quarter of the time of a fit.
+            if max_iter > 0 and not self._rows_are_few and not self._pooled:
                 state = self._searched(state, max(1, max_iter // 30))
         return state
 

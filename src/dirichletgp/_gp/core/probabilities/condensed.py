@@ -27,9 +27,11 @@ import numpy as np
 from ..arrays import Array, Integers
 
 MANY = 64
-"""With more classes than this they are condensed."""
+"""With more classes than this they are condensed wherever probabilities may be coarse."""
 # Candidates to be kept, looked at first, and if these do not do.
-_CANDIDATES = (64, 512)
+_CANDIDATES = (8, 64, 512)
+FEWEST = 3 * _CANDIDATES[0] // 2
+"""Of fewer classes than this, all are kept."""
 # Of the tolerance, what the variance of the others may take.
 _OF_VARIANCE = 0.5
 _LARGEST_EXPONENT = 600.0
@@ -64,7 +66,7 @@ def condensed(
     left = np.arange(len(mean))
     found: list[Condensed] = []
     for most in _CANDIDATES:
-        if len(left) and most < mean.shape[1] // 2:
+        if len(left) and 3 * most // 2 <= mean.shape[1]:
             mine = None if own is None else own[left]
             parts, left = _with_candidates(mean, variance, tolerance, mine, left, most)
             found += parts

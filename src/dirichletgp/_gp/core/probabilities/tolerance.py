@@ -37,15 +37,16 @@ pi_i / (1 - pi_K) and moves by pi_i pi_K / (1 - pi_K): its expectation moves by 
 import numpy as np
 
 from ..arrays import Array, Booleans, Integers
-from .condensed import MANY, condensed
+from .condensed import FEWEST, condensed
 from .softmax import PLAIN, Accuracy, class_probabilities, level_integrals, standard_form
 
 _STEEPEST = 1.0 / (6.0 * np.sqrt(3.0))
-# Of the tolerance, what variances may cost; the rest is for classes left out of the integral.
-_OF_VARIANCES = 0.8
+# Of the tolerance, what variances and what classes that are left out or put together may cost; the
+# rest is for quadrature.
+_OF_VARIANCES, _OF_OTHERS = 0.92, 0.05
 # Right to 1e-6, in two thirds of the time: for tolerances well above that.
 _QUICK = PLAIN._replace(depth=18.0, height=9.0, degree=2)
-_LEAST_FOR_QUICK = 1e-5
+_LEAST_FOR_QUICK = 5e-5
 _FEWEST_KEPT = 3
 _LARGEST_EXPONENT = 500.0
 
@@ -94,19 +95,20 @@ def _largest(values: Array, budget: float) -> Booleans:
 def probabilities_within(mean: Array, variance: Array, tolerance: float) -> Array:
     """Expected class probabilities (n, C) by an integral over the classes that can matter.
 
-    Classes whose probabilities add up to less than a fifth of the tolerance stay out of it. Their
-    own are E[exp(f_j)] E[1 / sum of exp(f_k)] over the others: right in relative terms as well
-    where they are small.
+    Classes whose probabilities add up to less than a twentieth of the tolerance stay out of it;
+    where classes are many, those whose sum is as good as constant (`condensed.py`). Their own are
+    E[exp(f_j)] E[1 / sum of exp(f_k)] over the others: right in relative terms as well where they
+    are small.
     """
     mean, variance = standard_form(mean, variance)
     n_classes = mean.shape[1]
     if n_classes <= _FEWEST_KEPT:
         return class_probabilities(mean, variance)
-    if n_classes > MANY and tolerance > 0:
+    if n_classes >= FEWEST and tolerance > 0:
         return _condensed_probabilities(mean, variance, tolerance)
     top = mean.argmax(axis=1)[:, None]
     bound = upper_bounds(mean, variance, top)
-    matters = _largest(bound, (1.0 - _OF_VARIANCES) * tolerance)
+    matters = _largest(bound, _OF_OTHERS * tolerance)
     n_kept = _sizes(matters.sum(axis=1), n_classes)
     order = np.argsort(-bound, axis=1, kind="stable")
     out = np.empty(mean.shape)
@@ -132,7 +134,7 @@ def _condensed_probabilities(mean: Array, variance: Array, tolerance: float) -> 
     """Of very many classes: the unlikely ones together are one more class."""
     accuracy = _QUICK if tolerance >= _LEAST_FOR_QUICK else PLAIN
     out = np.empty(mean.shape)
-    for part in condensed(mean, variance, (1.0 - _OF_VARIANCES) * tolerance):
+    for part in condensed(mean, variance, _OF_OTHERS * tolerance):
         p, log_inverse = _kept_probabilities(part.mean, part.variance, accuracy)
         rows = part.rows
         others = np.exp(np.minimum(mean[rows] + 0.5 * variance[rows] + log_inverse[:, None], 0.0))

@@ -76,8 +76,6 @@ class Cutter:
 
     def _obstacle(self) -> str:
         """Why rows cannot be cut, or nothing."""
-        if not getattr(self.rows.everything, "takes_regions", False):
-            return "with rows on a device"
         if not isinstance(self.settings.inducing, str):
             return "with given inducing points"
         if self.settings.optimize_inducing:

@@ -399,6 +399,8 @@ def test_rows_are_not_cut_where_that_does_not_pay(monkeypatch):
     notes = [stage["note"] for stage in classifier.history_ if stage["stage"].startswith("regions")]
     assert classifier.n_regions_ == 1
     assert "no regions" in notes[-1]
+    without = quick(n_regions=1, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(classifier.predict_proba(X), without.predict_proba(X))
 
 
 def test_the_model_that_regions_are_compared_with_has_labels_chosen_by_many_rows(monkeypatch):

@@ -56,7 +56,6 @@ def proposal_restored(
     check_arrays(_FIELDS, arrays)
     judged = arrays[f"{_PREFIX}judged"].astype(np.intp)
     expect(len(judged) > 0 and bool(np.all(np.diff(judged) > 0)), "rows that judge")
-    expect(int(judged[-1]) < len(rows), "rows that judge")
     own = {name.removeprefix(_PREFIX): array for name, array in arrays.items()}
     kernel = KERNELS[content["kernel"]["family"]].restored(content["kernel"], own, True)
     expect(type(kernel) is expected.kernel, "kernel")
@@ -64,8 +63,10 @@ def proposal_restored(
     regions = tree_restored(arrays, expected.n_features)
     most_points = whole_number(content["most_points"], "number of points", 2**31)
     seed = whole_number(content["seed"], "seed", 2**31)
+    cutting = Cutting(rows, regions, max(1, most_points), seed, workers)
+    expect(int(judged[-1]) < len(cutting.rows), "rows that judge")
     return Proposal(
-        cutting=Cutting(rows, regions, max(1, most_points), seed, workers),
+        cutting=cutting,
         kernel=kernel,
         transform=transform_restored(content["transform"]),
         loss=real_number(content["loss"], "loss"),

@@ -60,7 +60,10 @@ class Cutter:
     def __init__(self, rows: Any, settings: DirichletSettings, resources: Resources):
         self.rows = rows
         self.settings = settings
-        self.resources = resources
+        # Numbers of its own: rows that are not cut have the model of n_regions=1, to the last bit.
+        rng = np.random.RandomState()
+        rng.set_state(resources.rng.get_state())
+        self.resources = resources._replace(rng=rng)
         self.decided = False
         self.best: Proposal | None = None
         reason = self._obstacle()

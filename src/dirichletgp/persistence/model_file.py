@@ -67,6 +67,7 @@ _LEFT_OUT = {
     "left_out/variance": Numbers("N C", NOT_NEGATIVE),
 }
 _BELIEFS = {"beliefs": Numbers("S P", (0.0, 1.0))}
+_MOVES = {"moves": Numbers("C M")}
 _FIRST_ROWS = {
     "warm_up/codes": Numbers("N", COUNTS, "int64"),
     "warm_up/weights": Numbers("N", NOT_NEGATIVE),
@@ -182,6 +183,8 @@ def _described(classifier: Any) -> Archive:
     if model.beliefs is not None:
         arrays["beliefs"] = model.beliefs.settings
         content["departure"] = model.beliefs.departure
+        if model.beliefs.moves is not None:
+            arrays["moves"] = model.beliefs.moves
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     remembered, remembered_arrays = remembered_described(fitted)
@@ -274,7 +277,7 @@ def _model_restored(
         "transform": transform,
         "prior": prior,
         "alpha_epsilon": alpha,
-        "beliefs": _beliefs_restored(content, arrays) if "beliefs" in arrays else None,
+        "beliefs": _beliefs_restored(content, arrays, sizes) if "beliefs" in arrays else None,
     }
     if "compact" in content:
         # They cannot be learned again without the statistics.
@@ -306,12 +309,17 @@ def _left_out_restored(arrays: Arrays, sizes: dict[str, int]) -> LeftOut:
     return LeftOut(keys, mean, variance)
 
 
-def _beliefs_restored(content: Mapping[str, Any], arrays: Arrays) -> LogOddsBeliefs:
+def _beliefs_restored(
+    content: Mapping[str, Any], arrays: Arrays, sizes: dict[str, int]
+) -> LogOddsBeliefs:
     check_arrays(_BELIEFS, arrays, {"S": len(SCALES), "P": len(POWERS)})
     settings = arrays["beliefs"]
     expect(bool(np.isclose(settings.sum(), 1.0)), "beliefs about log-odds")
     departure = real_number(content["departure"], "beliefs about log-odds", NOT_NEGATIVE)
-    return LogOddsBeliefs(settings, departure)
+    if "moves" not in arrays:
+        return LogOddsBeliefs(settings, departure)
+    check_arrays(_MOVES, arrays, {"C": sizes["C"], "M": sizes["M"]})
+    return LogOddsBeliefs(settings, departure, arrays["moves"])
 
 
 def _history_restored(stages: Any) -> list[dict[str, Any]]:

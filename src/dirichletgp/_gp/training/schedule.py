@@ -525,7 +525,8 @@ class Trainer:
             said = [f"{name} {found.mean:.4f}" for name, found in plain.items()]
             progress.note(f"learned {loss.mean:.4f}, {', '.join(said)}")
         best = min(plain, key=lambda name: plain[name].mean)
-        if loss.is_worse_than(plain[best]):
+        fails = loss.is_worse_than(plain[best])
+        if fails:
             longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
             again = self._with_all_points(self._learn_kernel(longer))
         elif not plain[FREQUENCIES].is_worse_than(loss):
@@ -535,14 +536,29 @@ class Trainer:
         search = self._search
         again = replace(again, n_iter=state.n_iter + again.n_iter)
         other = self._finish(again, _Watcher(progress, None))
-        other_loss = self._left_out_loss(other)
-        if other_loss.mean < loss.mean:
-            model, state, loss = other, again, other_loss
+        gain = self._gain(model, other)
+        # What chance would have gained is no reason to give up a kernel that was learned.
+        if gain.mean > (0.0 if fails else gain.error):
+            model, state, loss = other, again, self._left_out_loss(other)
         else:
             self._search = search
         if loss.is_worse_than(plain[best]):
             warn_of_plain_model(loss.mean, best, plain[best].mean)
         return model, state
+
+    def _gain(self, model: Model, other: Model) -> Loss:
+        """How much less left-out rows cost under another model, the same rows for both."""
+        pool, resources = self.placer.pool, self.resources
+        size = 2 * scoring_rows(len(self.rows.prior))
+        log_p = []
+        for each in (other, model):
+            same = resources._replace(rng=np.random.RandomState(0))
+            rows = rows_that_score(pool, each.basis, size, same)
+            search = LabelSearch(
+                each.statistics, each.kernel.variance, each.prior, rows, resources.workers
+            )
+            log_p.append(search.log_probabilities(each.transform))
+        return Loss.of(log_p[1] - log_p[0], rows.weights)
 
     def _left_out_loss(self, model: Model) -> Loss:
         """The loss of rows that the model leaves out, under a kernel that was learned from them."""

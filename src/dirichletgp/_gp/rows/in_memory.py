@@ -140,8 +140,6 @@ class InMemoryRows:
         Maps raw rows (m, D) to scaled rows; None when X is scaled already.
     """
 
-    takes_regions = True
-
     def __init__(
         self,
         X: AnyArray,
@@ -543,4 +541,6 @@ class Encoder:
     def unscaled(self, points: Array) -> Array:
         """Scaled points (M, D) in the units of X, where the scaler can be inverted."""
         inverse = getattr(self.scaler, "inverse_transform", None)
-        return points.copy() if inverse is None else np.asarray(inverse(points), dtype=np.float64)
+        if inverse is None or len(points) == 0:
+            return points.copy()
+        return np.asarray(inverse(points), dtype=np.float64)

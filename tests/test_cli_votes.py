@@ -12,6 +12,7 @@ pytest.importorskip("pyarrow", reason="the command line reads tables with pyarro
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp.cli import main
+from dirichletgp.cli.console import print_json
 from dirichletgp.cli.voted_table import _drawn
 
 TARGETS = ("-t", "wolf", "-t", "cat", "-t", "dog")
@@ -145,3 +146,34 @@ def test_the_same_column_twice_is_refused(folder, run):
     code, _, error = run("fit", folder / "train.csv", "-t", "cat", "-t", "cat")
     assert code == 2
     assert "the same column twice" in error
+
+
+def test_audit_compares_the_majority_with_what_is_predicted_without_the_votes(folder, run):
+    frame = animals(120, 2)
+    wrong = frame.nlargest(1, "size").index[0]  # a wolf, and everyone calls it a cat
+    frame.loc[wrong, ["wolf", "cat", "dog"]] = [0, 3, 0]
+    frame.to_csv(folder / "votes.csv", index=False)
+    out = folder / "audit.csv"
+    code, said, error = run("audit", folder / "votes.csv", *TARGETS, "-o", out, *FAST)
+    assert code == 0, error
+    listed = pd.read_csv(out)
+    assert json.loads(said)["issues"] == len(listed)
+    first = listed[listed["row"] == wrong + 1].iloc[0]
+    assert (first["given"], first["suggested"]) == ("cat", "wolf")
+    assert first["probability"] < 0.1
+    assert first["cat"] == 3
+    votes = listed[["wolf", "cat", "dog"]].to_numpy()
+    given = [["wolf", "cat", "dog"].index(label) for label in listed["given"]]
+    np.testing.assert_array_equal(votes[np.arange(len(votes)), given], votes.max(axis=1))
+
+
+def test_threshold_says_which_labels_there_are(folder, model, run):
+    table = folder / "test.csv"
+    code, _, error = run("threshold", model, table, "--precision", "0.9", "--new-rows")
+    assert code != 0
+    assert "the model has 3 labels: cat, dog, wolf; pass --label" in " ".join(error.split())
+
+
+def test_json_has_null_where_a_number_is_infinite(capsys):
+    print_json({"interval": (0.5, float("inf")), "nothing": float("nan")})
+    assert json.loads(capsys.readouterr().out) == {"interval": [0.5, None], "nothing": None}

@@ -25,7 +25,13 @@ from dirichletgp._gp.core.regressions import (
     make_basis,
     prior_variances,
 )
-from dirichletgp._gp.training.log_odds import _main_directions, _NewtonStep, log_odds_beliefs
+from dirichletgp._gp.training.log_odds import (
+    Believed,
+    _main_directions,
+    _NewtonStep,
+    log_odds_beliefs,
+    log_odds_moves,
+)
 
 FILES = Path(__file__).parent / "files"
 
@@ -114,9 +120,43 @@ def test_evidence_and_step_are_those_of_a_dense_regression(n):
     fast = []
     for scale in (0.2, 6.0):
         prior = np.append(prior_variances(values, scale, 1.0), 4.0)
-        fast.append((step.evidence(prior), step.departure(features, [(prior, 1.0)])))
+        fast.append((step.evidence(prior), step.departure(features, [Believed(prior, 1.0)])))
     np.testing.assert_allclose(fast[1][0] - fast[0][0], dense[1][0] - dense[0][0], rtol=1e-6)
     np.testing.assert_allclose([f[1] for f in fast], [d[1] for d in dense], rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_moves_are_those_of_a_dense_regression_of_residuals(n_classes, workers):
+    rng = np.random.default_rng(0)
+    n = 40
+    rows, weights = rng.normal(size=(n, 6)), rng.uniform(0.5, 2.0, n)
+    codes = rng.integers(0, n_classes, n)
+    p = rng.dirichlet(np.full(n_classes, 2.0), n)
+    values, directions = _main_directions(rows)
+    features = rows @ directions
+    fast = log_odds_moves(features, values, codes, weights, p, certain_of(6.0), workers)
+    for c in range(n_classes):
+        information = weights * p[:, c] * (1 - p[:, c])
+        residual = weights * ((codes == c) - p[:, c]) / information
+        prior = 6.0 * rows @ rows.T
+        move = prior @ np.linalg.solve(prior + np.diag(1 / information), residual)
+        np.testing.assert_allclose(features @ fast[c], move, rtol=1e-6, atol=1e-9)
+
+
+def test_a_prediction_that_labels_would_move_is_worth_less_there(workers):
+    p = referee.problem(2)
+    basis = make_basis(p.kernel, p.Z, p.jitter)
+    statistics = referee.rows_of(p).class_statistics(basis, workers)
+    s2, vectors = p.kernel.variance, basis.vectors(p.new[:3])
+    probabilities = np.array([[0.5, 0.5], [0.1, 0.9], [0.999, 0.001]])
+    moves = np.random.default_rng(0).normal(size=(2, vectors.shape[1]))
+    worth = [
+        Concentration.from_statistics(statistics, s2, p.prior, beliefs).at(vectors, probabilities)
+        for beliefs in (certain_of(6.0), replace(certain_of(6.0), moves=moves))
+    ]
+    delta = vectors @ moves.T / np.sqrt(s2)
+    more = (probabilities**2 * (1 - probabilities) * delta**2).sum(axis=1)
+    np.testing.assert_allclose(1 / worth[1], 1 / worth[0] + more)
 
 
 def test_steep_labels_are_believed_to_vary_more_than_noisy_ones():
@@ -246,6 +286,36 @@ def test_rows_are_added_forgotten_and_merged_exactly():
     nothing = copy.deepcopy(first).decay(0).predict_dirichlet(X)
     assert np.all(np.isfinite(nothing))
     assert np.all(nothing.sum(axis=1) <= 1.0)
+
+
+def test_where_rows_are_many_the_interval_knows_how_far_predictions_are_off(tmp_path):
+    X, y, p = problem(3_500, slope=8.0, n_classes=3)
+    smooth = {"lengthscale": 3.0, "max_iter": 0, "scaler": None}
+    classifier = quick(label_transform="dirichlet", alpha_epsilon=0.3, **smooth).fit(
+        X[:2500], y[:2500]
+    )
+    model = classifier._result.model
+    assert model.beliefs.moves.shape == (3, 25)
+    lower, upper = classifier.predict_interval(X[2500:])
+    held = np.mean((lower <= p[2500:]) & (p[2500:] <= upper))
+    classifier.save(tmp_path / "model.dgp")
+    loaded = DirichletGPClassifier.load(tmp_path / "model.dgp")
+    np.testing.assert_array_equal(
+        loaded.predict_interval(X[:9])[0], classifier.predict_interval(X[:9])[0]
+    )
+    unmoved = replace(model, beliefs=replace(model.beliefs, moves=None))
+    classifier._result = replace(classifier._result, model=unmoved)
+    lower, upper = classifier.predict_interval(X[2500:])
+    assert held > np.mean((lower <= p[2500:]) & (p[2500:] <= upper)) + 0.2
+
+
+def test_a_new_class_leaves_the_moves_of_the_others(tmp_path):
+    X, y, _ = problem(2_200)
+    classifier = quick(max_iter=0).fit(X, 2 * y)
+    before = classifier._result.model.beliefs.moves
+    classifier.partial_fit(X[:5], np.ones(5, dtype=int), classes=[0, 1, 2])
+    after = classifier._result.model.beliefs.moves
+    np.testing.assert_array_equal(after, np.stack([before[0], np.zeros(25), before[1]]))
 
 
 def test_a_weight_means_the_same_as_a_repetition():

@@ -144,7 +144,7 @@ def test_pickle_gives_the_same_model(fitted, three_classes):
 
 def test_files_and_pickles_do_not_grow_with_the_rows(three_classes, tmp_path):
     sizes = []
-    for n in (2_000, 6_000):  # of fewer than 1,500 rows left-out predictions are kept
+    for n in (3_000, 6_000):  # of fewer, other things are kept: left-out predictions, no moves
         X, y = make_classification(n, 4, n_informative=4, n_redundant=0, random_state=0)
         classifier = quick(scaler="standard").fit(X, y)
         classifier.save(tmp_path / "model.dgp")

@@ -12,7 +12,6 @@ from .._gp.decisions.label_issues import LabelIssues
 from .._gp.rows.arrays import ArrayRows
 from .._gp.rows.columns import Matrix
 from .._gp.rows.frames import Frame
-from .._gp.rows.in_memory import Chunk
 from .._gp.rows.learning import learned_columns
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
@@ -21,12 +20,13 @@ from .._gp.training.settings import choice
 from .column_options import wishes_of
 from .console import print_json, say, with_one_line_errors
 from .destinations import STANDARD_OUTPUT, TABLE, Output, check_outputs
-from .labelled_table import LabelledTable, labelled
+from .labelled_table import LabelledTable
 from .new_values import NewValues
 from .options import DropUnlabelled, Encoding, Force, Format, KernelName, kernel_choices
 from .progress_bar import progress_bar
 from .table_writing import open_writer
 from .training_rows import check_classes
+from .voted_table import VotesByClass, labelled_or_voted, one_or_several
 
 _SHOWN = 10
 _OWN_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "twin")
@@ -38,7 +38,14 @@ def audit(
         str,
         typer.Argument(help="Table of labelled rows: CSV, Parquet or Arrow; - is CSV on stdin."),
     ],
-    target: Annotated[str, typer.Option("--target", "-t", help="The column of labels.")],
+    target: Annotated[
+        list[str],
+        typer.Option(
+            "--target",
+            "-t",
+            help="The column of labels; or, repeated, a column of votes for each class.",
+        ),
+    ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write; - is CSV on stdout.")
     ] = STANDARD_OUTPUT,
@@ -64,7 +71,8 @@ def audit(
 
     A model is fitted to all rows, and each is predicted without itself. Columns of the result: the
     number of the row, its label, the label that is likelier, the probability of either, the number
-    of a row that is all but the same and has another label (a twin), and the row itself.
+    of a row that is all but the same and has another label (a twin), and the row itself. Of votes
+    the label is the one with most of them; all votes of a row are left out together.
     """
     start = time.perf_counter()
     if as_json and output == STANDARD_OUTPUT:
@@ -72,8 +80,11 @@ def audit(
     check_outputs([Output("--output", output, TABLE)], (table,), force)
     choice("kernel", kernel, kernel_choices())
     effective_threads(jobs)
-    rows = labelled(read_table(table, format, encoding), target, table, drop_unlabelled)
-    check_classes(rows, target, table)
+    wanted = one_or_several(target)
+    rows = labelled_or_voted(
+        read_table(table, format, encoding), wanted, table, drop_unlabelled, seed
+    )
+    check_classes(rows, wanted, table)
     classifier = DirichletGPClassifier(
         kernel, n_inducing=n_inducing, random_state=seed, n_jobs=jobs
     )
@@ -104,7 +115,7 @@ def audit(
 def _issues(
     classifier: DirichletGPClassifier,
     rows: LabelledTable,
-    target: str,
+    target: list[str],
     drop: list[str],
     quiet: bool,
 ) -> LabelIssues:
@@ -125,11 +136,14 @@ def _issues(
     columns = learned_columns(Frame(features), wishes, rows.labels)
     X = columns.matrix(features, NewValues(accept=True))
     with progress_bar(classifier.max_iter, visible=not quiet):
-        classifier.fit(ArrayRows(Chunk(X, rows.labels, None), columns))
-    return classifier.label_issues(Matrix.of(X), rows.labels)
+        classifier.fit(ArrayRows(rows.training_rows(X), columns))
+    given: Any = rows.labels
+    if rows.votes is not None:
+        given = VotesByClass(list(rows.texts.distinct), rows.votes)
+    return classifier.label_issues(Matrix.of(X), given)
 
 
-def _listed(issues: LabelIssues, rows: LabelledTable, target: str) -> Any:
+def _listed(issues: LabelIssues, rows: LabelledTable, target: list[str]) -> Any:
     """The list as an Arrow batch, with the rows themselves."""
     import pyarrow as pa
 
@@ -144,7 +158,7 @@ def _listed(issues: LabelIssues, rows: LabelledTable, target: str) -> Any:
     }
     listed = rows.table.take(issues.rows)
     for name in listed.column_names:
-        if name != target:
+        if name not in target or rows.votes is not None:
             free = f"{name}_" if name in _OWN_COLUMNS else name
             columns[free] = listed.column(name).combine_chunks()
     return pa.RecordBatch.from_pydict(columns)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import os
 import re
 import sys
@@ -87,8 +88,19 @@ def say(text: str) -> None:
 
 def print_json(content: Any) -> None:
     """The result, as JSON; what else a terminal would obey is written as JSON writes controls."""
-    text = json.dumps(content, indent=1, ensure_ascii=False)
+    text = json.dumps(_finite(content), indent=1, ensure_ascii=False, allow_nan=False)
     print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def _finite(content: Any) -> Any:
+    """The same with null for numbers that JSON does not have."""
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content
 
 
 def _in_one_line(error: BaseException) -> str:

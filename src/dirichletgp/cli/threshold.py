@@ -7,6 +7,7 @@ import typer
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
 from .console import print_json, say, with_one_line_errors
+from .labelled_table import listed
 from .new_values import NewValues
 from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
 from .table_model import TableModel
@@ -43,6 +44,9 @@ def threshold(
             "the model was fitted to votes, and rows it was fitted to have no one label; "
             "pass other rows and --new-rows"
         )
+    labels = fitted.classifier.classes_.tolist()
+    if label is None and len(labels) > 2:
+        raise TableError(f"the model has {len(labels)} labels: {listed(labels)}", "--label")
     read = read_table(table, format, encoding)
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))

@@ -12,6 +12,18 @@ from .console import say
 from .labelled_table import LabelledTable, Target, check_column, labelled
 
 
+class VotesByClass:
+    """Votes (n, C) as methods of a classifier take them: numbers in columns that have names."""
+
+    def __init__(self, columns: list[str], votes: Array):
+        self.columns = columns
+        self.shape = votes.shape
+        self._votes = votes
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self._votes, dtype=dtype)
+
+
 def one_or_several(targets: list[str]) -> Target:
     """What `--target` was given, once or repeatedly."""
     if len(targets) == 1:

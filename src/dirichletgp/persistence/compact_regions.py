@@ -91,8 +91,9 @@ def compact_regions_restored(
             return Model(**parts, statistics=replace(nothing, counts=counts))
         form = content[COMPACT_REGIONS][str(region)]
         own = {"counts": counts, **forms.get(region, {})}
-        parts["beliefs"] = beliefs_restored(form, own)
-        return compact_restored(parts, form, own, {"C": sizes["C"], "M": len(points[region])})
+        own_sizes = {"C": sizes["C"], "M": len(points[region])}
+        parts["beliefs"] = beliefs_restored(form, own, own_sizes)
+        return compact_restored(parts, form, own, own_sizes)
 
     models = tuple(restored(region) for region in range(regions.number))
     return RegionalModel(regions, models, arrays["counts"], arrays["prior"], learns=False)

@@ -287,7 +287,7 @@ def _model_restored(
         "transform": transform,
         "prior": prior,
         "alpha_epsilon": alpha,
-        "beliefs": beliefs_restored(content, arrays) if "beliefs" in arrays else None,
+        "beliefs": beliefs_restored(content, arrays, sizes) if "beliefs" in arrays else None,
     }
     if "compact" in content:
         # They cannot be learned again without the statistics.

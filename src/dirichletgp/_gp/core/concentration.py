@@ -20,8 +20,13 @@ added, taken away and merged as ever.
 
 The kernel is not known either, least of all from few rows. Its scale and roughness (d_j, see
 `prior_variances`) are averaged over; and fitted log-odds that labels would still move are not known
-better than that, so the mean square of the move is added to V. What labels say about both is
-learned by the fit (`training/label_search.py`) and kept with the model, like the label transform.
+better than that. Where rows are few, so that the move is mostly chance, its mean square is added to
+V everywhere; where they are many, the square of the move delta_c(x) itself:
+
+    1 / nu(x) = w V(x) + 1 / (n + 1) + sum_c p_c^2 (1 - p_c) delta_c(x)^2
+
+What labels say about all of this is learned by the fit (`training/log_odds.py`) and kept with the
+model, like the label transform.
 """
 
 from dataclasses import dataclass
@@ -89,7 +94,8 @@ class Concentration:
 
     def at(self, vectors: Array, p: Array) -> Array:
         """Nu (n,) at rows with whitened vectors (n, M) and class probabilities p (n, C)."""
-        weight = np.maximum((p * p * (1.0 - p)).sum(axis=1), _LEAST_INFORMATION)
+        by_class = p * p * (1.0 - p)
+        weight = np.maximum(by_class.sum(axis=1), _LEAST_INFORMATION)
         squares = np.square(vectors @ self.eigenvectors) / self.variance
         unexplained = np.maximum(1.0 - squares.sum(axis=1), 0.0)
         information = weight[:, None] * self.eigenvalues
@@ -99,7 +105,11 @@ class Concentration:
                 prior = prior_variances(self.eigenvalues, SCALES[i], POWERS[j])
                 within = (squares * (prior / (1.0 + information * prior))).sum(axis=1)
                 doubt += belief * (SCALES[i] * unexplained + within)
-        return np.asarray(1.0 / (weight * doubt + 1.0 / (self.n_rows + 1.0)))
+        per_label = weight * doubt + 1.0 / (self.n_rows + 1.0)
+        if self.beliefs.moves is not None:
+            moves = vectors @ (self.beliefs.moves.T / np.sqrt(self.variance))
+            per_label += (by_class * np.square(moves)).sum(axis=1)
+        return np.asarray(1.0 / per_label)
 
 
 def _beliefs_of_sums(sums: Array, eigenvalues: Array, prior: Array) -> LogOddsBeliefs:

@@ -17,7 +17,7 @@ Sherman-Morrison removes it. With q = u' B_c^-1 u and h = w u_. q,
     mean without the row = (u' beta_c - h r) / (1 - h) + mu_c    variance = s2 - u'u + q / (1 - h)
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -412,10 +412,14 @@ class LogOddsBeliefs:
         How much each scale and roughness is believed; they sum to one.
     departure : float
         Mean square of what labels would change about the fitted log-odds; 0 where rows are many.
+    moves : ndarray of shape (C, M) or None
+        That change itself, where rows are many: coefficients of whitened kernel vectors, of a
+        kernel of variance 1.
     """
 
     settings: Array
     departure: float = 0.0
+    moves: Array | None = None
 
     @classmethod
     def by_evidence(cls, evidence: Array) -> "LogOddsBeliefs":
@@ -426,6 +430,14 @@ class LogOddsBeliefs:
         table = evidence.reshape(len(SCALES), len(POWERS))
         belief = np.exp(table - table.max()) * np.sqrt(SCALES)[:, None]
         return cls(belief / belief.sum())
+
+    def among(self, n_classes: int, places: Integers) -> "LogOddsBeliefs":
+        """With class k called places[k] among more classes; of new ones nothing is to be moved."""
+        if self.moves is None:
+            return self
+        moves = np.zeros((n_classes, self.moves.shape[1]))
+        moves[places] = self.moves
+        return replace(self, moves=moves)
 
 
 def prior_variances(eigenvalues: Array, scale: float, power: float) -> Array:

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..core.arrays import Array, Booleans
 from ..predictions import FittedClassifier
-from ..rows.arrays import checked_labels
+from ..rows.arrays import are_votes, checked_labels
 from ..rows.scaling import scaling_function
+from ..rows.soft_labels import votes_of
 from ..rows.weights import sample_weights
 from ..training.settings import choice, fraction
 from .costs import Decision, cheapest
@@ -230,8 +231,9 @@ class DecidingClassifier(FittedClassifier):
         ----------
         X : array-like of shape (n, n_features)
             Rows that the model was fitted to, all or some.
-        y : array-like of shape (n,)
-            Their labels.
+        y : array-like of shape (n,) or (n, n_classes)
+            Their labels, or their votes: the label is then the one with most votes, and all votes
+            of a row are left out.
         sample_weight : array-like of shape (n,) or None
             Their weights in the fit.
 
@@ -241,7 +243,11 @@ class DecidingClassifier(FittedClassifier):
         """
         fitted = self._fitted
         probabilities = self.loo_proba(X, y, sample_weight)
-        rows, labels = self._matrix_and_labels(X, y)
+        if are_votes(y):
+            given = votes_of(y, part=True)
+            rows, labels = self._matrix(X), given.labels[given.votes.argmax(axis=1)]
+        else:
+            rows, labels = self._matrix_and_labels(X, y)
         codes = fitted.encoder.codes(labels)
         issues = issues_among(probabilities, codes, fitted.classes)
         scaled = fitted.encoder.scale(np.asarray(rows, dtype=np.float64))

@@ -1,6 +1,7 @@
 """What labels say about log-odds beyond the fitted ones: their scale, their roughness, their error.
 
-Intervals stand on it (`core/concentration.py`).
+Intervals stand on it (`core/concentration.py`). All of it follows from one Newton step of logistic
+regression, each class against the rest, from the probabilities that the model predicts.
 """
 
 from dataclasses import replace
@@ -10,7 +11,10 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..core.arrays import Array, Booleans, Integers
-from ..core.parallel import cholesky, solve_rows, solve_rows_transposed
+from ..core.parallel import Workers, cholesky, row_slices, solve_rows, solve_rows_transposed
+from ..core.predictor import make_predictor
+from ..core.probabilities.softmax import class_probabilities
+from ..core.probabilities.tolerance import probabilities_within
 from ..core.regressions import (
     POWERS,
     SCALES,
@@ -19,14 +23,29 @@ from ..core.regressions import (
     plus_identity,
     prior_variances,
 )
+from ..rows.in_memory import InMemoryRows
+from .fitted import Model
+from .settings import Resources
 
 # Directions and classes that scale and roughness of log-odds are judged by: those with most rows.
 _DIRECTIONS, _CLASSES = 300, 6
 # Prior variance of the constant that the log-odds vary about.
 _OF_CONSTANT = 4.0
 _LEAST_PROBABILITY = 1e-9
+# So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
+_MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
+# So many probabilities tell, row by row, how far the fitted log-odds are off, where rows are many.
+_MOVED_PROBABILITIES = 100_000
+_BLOCK_ROWS, _TOLERANCE = 512, 1e-4
 # A setting that is believed less than this changes nothing.
 _NEGLIGIBLE = 0.005
+
+
+class Believed(NamedTuple):
+    """Prior variances (r,) of coefficients, and how much they are believed."""
+
+    prior: Array
+    belief: float
 
 
 def log_odds_beliefs(
@@ -54,11 +73,7 @@ def log_odds_beliefs(
     counts = np.bincount(codes, own, p.shape[1])
     values, directions = _main_directions(vectors * np.sqrt(own)[:, None])
     features = np.column_stack([vectors @ directions, np.ones(len(vectors))])
-    priors = [
-        np.append(prior_variances(values, scale, power), _OF_CONSTANT)
-        for scale in SCALES
-        for power in POWERS
-    ]
+    priors = [np.append(prior, _OF_CONSTANT) for prior in _priors(values)]
     most = 1 if p.shape[1] == 2 else _CLASSES  # the other of two classes says the same
     chosen = [c for c in np.argsort(-counts, kind="stable")[:most] if 0 < counts[c] < counts.sum()]
     steps = [_NewtonStep.of_rows(features, codes == c, own, p[:, c]) for c in chosen]
@@ -68,10 +83,131 @@ def log_odds_beliefs(
     beliefs = LogOddsBeliefs.by_evidence(evidence)
     if not all_rows:
         return beliefs
-    share = zip(priors, beliefs.settings.ravel().tolist(), strict=True)
-    believed = [(prior, belief) for prior, belief in share if belief >= _NEGLIGIBLE]
+    believed = _believed(priors, beliefs)
     departure = float(np.mean([step.departure(features, believed) for step in steps]))
     return replace(beliefs, departure=departure)
+
+
+def _priors(eigenvalues: Array) -> list[Array]:
+    """Prior variances (r,) of coefficients in all settings."""
+    return [prior_variances(eigenvalues, scale, power) for scale in SCALES for power in POWERS]
+
+
+def _believed(priors: list[Array], beliefs: LogOddsBeliefs) -> list[Believed]:
+    """Priors of all settings with how much they are believed, without those that are not."""
+    pairs = zip(priors, beliefs.settings.ravel().tolist(), strict=True)
+    return [Believed(prior, belief) for prior, belief in pairs if belief >= _NEGLIGIBLE]
+
+
+def learned_beliefs(
+    model: Model, pool: InMemoryRows, resources: Resources, pooled: bool = False
+) -> LogOddsBeliefs:
+    """What some training rows, or all if they are few, say about log-odds beyond the fitted ones.
+
+    Parameters
+    ----------
+    model : Model
+        Solved.
+    pool : InMemoryRows
+        Scaled rows that it was fitted to.
+    resources : Resources
+    pooled : bool
+        Whether there are so many classes that they share one Gram.
+    """
+    posterior, n_classes = model.solved, pool.n_classes
+    assert posterior is not None
+    size = min(max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // n_classes), _MOST_JUDGES)
+    chosen = pool.sample(size, resources.rng)
+    rows = pool.take(chosen)
+
+    def of_rows(place: slice) -> tuple[Array, Array]:
+        codes = rows.codes[place]
+        vectors = model.basis.vectors(rows.X[place])
+        latent = posterior.latent_without_votes(vectors, pool.votes(chosen[place]))
+        if model.left_out is not None:
+            latent = model.left_out.replaced(rows.X[place], codes, *latent)
+        if pooled:
+            return vectors, probabilities_within(*latent, _TOLERANCE)
+        return vectors, class_probabilities(*latent)
+
+    parts = resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
+    vectors, p = (np.concatenate(part) for part in zip(*parts, strict=True))
+    vectors /= np.sqrt(posterior.variance)
+    seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
+    beliefs = log_odds_beliefs(vectors, rows.codes, rows.weights, p, bool(seen))
+    if seen or pooled:
+        return beliefs
+    directions = _main_directions(vectors)
+    more = pool.take(pool.sample(max(size, _MOVED_PROBABILITIES // n_classes), resources.rng))
+    return replace(beliefs, moves=_moves_of_rows(model, more, directions, beliefs, resources))
+
+
+def _moves_of_rows(
+    model: Model,
+    rows: InMemoryRows,
+    directions: tuple[Array, Array],
+    beliefs: LogOddsBeliefs,
+    resources: Resources,
+) -> Array:
+    """`log_odds_moves` of some of many training rows, in the directions of a few of them."""
+    posterior, basis = model.solved, model.basis
+    assert posterior is not None
+    values, vectors = directions
+    # From kernel vectors to features, without whitening in between.
+    projection = solve_rows_transposed(basis.factor, vectors.T.copy()).T
+    projection /= np.sqrt(posterior.variance)
+    predictor = make_predictor(basis, posterior, model.statistics.grams)
+
+    def of_rows(place: slice) -> tuple[Array, Array]:
+        of_points = basis.kernel.values(rows.X[place], basis.points)
+        return of_points @ projection, predictor.probabilities(of_points, _TOLERANCE)
+
+    parts = resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
+    features, p = (np.concatenate(part) for part in zip(*parts, strict=True))
+    moves = log_odds_moves(
+        features, values, rows.codes, rows.weights, p, beliefs, resources.workers
+    )
+    return moves @ vectors.T
+
+
+def log_odds_moves(
+    features: Array,
+    eigenvalues: Array,
+    codes: Integers,
+    weights: Array | None,
+    p: Array,
+    beliefs: LogOddsBeliefs,
+    workers: Workers,
+) -> Array:
+    """What labels would change about fitted log-odds, as coefficients (C, r) of features.
+
+    With W = diag(p (1 - p)), features F and prior variances D, averaged as they are believed:
+    D^1/2 (I + D^1/2 F'WF D^1/2)^-1 D^1/2 F'(y - p).
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, r)
+        Of rows that the log-odds were fitted to.
+    eigenvalues : ndarray of shape (r,)
+        Of the directions that they belong to.
+    codes, weights : ndarray of shape (n,)
+        Classes, and weights in the statistics (None: 1).
+    p : ndarray of shape (n, C)
+        What is predicted of them.
+    beliefs : LogOddsBeliefs
+    workers : Workers
+    """
+    own = np.ones(len(codes)) if weights is None else weights
+    believed = _believed(_priors(eigenvalues), beliefs)
+
+    def of_class(c: int) -> Array:
+        step = _NewtonStep.from_fit(features, codes == c, own, p[:, c])
+        return step.coefficients(believed)
+
+    if p.shape[1] == 2:
+        move = of_class(1)
+        return np.stack([-move, move])
+    return np.stack(list(workers.map(of_class, range(p.shape[1]))))
 
 
 def _main_directions(rows: Array) -> tuple[Array, Array]:
@@ -105,10 +241,22 @@ class _NewtonStep(NamedTuple):
 
     @classmethod
     def of_rows(cls, features: Array, inside: Booleans, weights: Array, p: Array) -> "_NewtonStep":
+        """From the log-odds of p, less those of the frequency of the class."""
         p = np.clip(p, _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY)
-        information = weights * p * (1.0 - p)
         frequency = np.average(inside, weights=weights)
         log_odds = np.log(p / (1.0 - p)) - np.log(frequency / (1.0 - frequency))
+        return cls._from(log_odds, features, inside, weights, p)
+
+    @classmethod
+    def from_fit(cls, features: Array, inside: Booleans, weights: Array, p: Array) -> "_NewtonStep":
+        """From the log-odds of p, counted from there: what they are is no part of the move."""
+        return cls._from(np.zeros(len(p)), features, inside, weights, p)
+
+    @classmethod
+    def _from(
+        cls, log_odds: Array, features: Array, inside: Booleans, weights: Array, p: Array
+    ) -> "_NewtonStep":
+        information = weights * p * (1.0 - p)
         gram = (features * information[:, None]).T @ features
         pull = (information * log_odds + weights * (inside - p)) @ features
         return cls(log_odds, information, gram, pull)
@@ -118,15 +266,22 @@ class _NewtonStep(NamedTuple):
         factor, half = self._solved(prior)
         return float(0.5 * half @ half - np.log(np.diag(factor)).sum())
 
-    def departure(self, features: Array, believed: list[tuple[Array, float]]) -> float:
+    def departure(self, features: Array, believed: list[Believed]) -> float:
         """Mean square change of the log-odds, where labels tell, under priors with beliefs."""
-        coefficients = np.zeros(len(self.pull))
+        total = 0.0
         for prior, belief in believed:
-            factor, half = self._solved(prior)
-            coefficients += belief * np.sqrt(prior) * solve_rows_transposed(factor, half[None])[0]
-        total = sum(belief for _, belief in believed)
-        change = features @ (coefficients / total) - self.log_odds
-        return float(np.average(np.square(change), weights=self.information))
+            change = features @ self._coefficients(prior) - self.log_odds
+            total += belief * float(np.average(np.square(change), weights=self.information))
+        return total / sum(belief for _, belief in believed)
+
+    def coefficients(self, believed: list[Believed]) -> Array:
+        """Where it ends (r,), averaged over priors with beliefs."""
+        total = sum(belief * self._coefficients(prior) for prior, belief in believed)
+        return np.asarray(total / sum(belief for _, belief in believed))
+
+    def _coefficients(self, prior: Array) -> Array:
+        factor, half = self._solved(prior)
+        return np.asarray(np.sqrt(prior) * solve_rows_transposed(factor, half[None])[0])
 
     def _solved(self, prior: Array) -> tuple[Array, Array]:
         """The factor (r, r) of the whitened precision, and its solution for the pull (r,)."""

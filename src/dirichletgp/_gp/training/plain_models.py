@@ -23,6 +23,7 @@ _FAR = 10.0
 # A label transform with which an all but linear model is as good as logistic regression (known
 # problems of 50 to 1,000 rows, classes of a size): with fifty rows, none can be learned as good.
 _SEPARATION, _NOISE_IN, _NOISE_OUT = 3.4, 1.2, 2.1
+FREQUENCIES = "the class frequencies"
 # Rows and points that a linear model needs to be judged.
 _ROWS, _POINTS = 3_000, 128
 
@@ -76,7 +77,7 @@ def plain_losses(
     log_p = log_probability_of(rows.codes, *latents, coarse=True)
     return {
         "a linear model": Loss.of(log_p, rows.weights),
-        "the class frequencies": _of_frequencies(rows.codes, rows.weights, len(prior)),
+        FREQUENCIES: _of_frequencies(rows.codes, rows.weights, len(prior)),
     }
 
 

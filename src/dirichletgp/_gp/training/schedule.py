@@ -30,10 +30,9 @@ import numpy as np
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
 from ..core.parallel import Workers, row_slices
-from ..core.probabilities.softmax import class_probabilities, log_probability_of
-from ..core.probabilities.tolerance import probabilities_within
+from ..core.probabilities.softmax import log_probability_of
 from ..core.regional import RegionalBasis, RegionalStatistics
-from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
+from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
 from ..rows.in_memory import InMemoryRows, are_mostly_alone
@@ -51,8 +50,8 @@ from .kernel_search import (
     warn_of_jitter,
 )
 from .label_search import LabelSearch, rows_that_score, scoring_rows
-from .log_odds import log_odds_beliefs
-from .plain_models import Loss, plain_losses, warn_of_plain_model
+from .log_odds import learned_beliefs
+from .plain_models import FREQUENCIES, Loss, plain_losses, warn_of_plain_model
 from .region_search import Proposal
 from .regional import AnyModel
 from .set_scores import SetScores, set_scores
@@ -82,9 +81,6 @@ _BLOCK_ROWS = 512
 _FIRST_EVALUATIONS = 12
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
 _LONG = 3.0
-# So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
-_TOLERANCE = 1e-4
-_MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
 
 
 def _are_few(rows: InMemoryRows, pool: InMemoryRows) -> bool:
@@ -302,7 +298,8 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
-        model = replace(model, beliefs=self._beliefs(model))
+        beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
+        model = replace(model, beliefs=beliefs)
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter, self._scores(model))
 
@@ -613,31 +610,6 @@ class Trainer:
         honest = model.left_out is not None or not few
         return set_scores(np.exp(log_p), codes, own, len(self.rows.prior), honest)
 
-    def _beliefs(self, model: Model) -> LogOddsBeliefs:
-        """What some rows, or all if they are few, say about log-odds beyond the fitted ones."""
-        pool, posterior = self.placer.pool, model.solved
-        assert posterior is not None
-        size = max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // pool.n_classes)
-        size = min(size, _MOST_JUDGES)
-        chosen = pool.sample(size, self.resources.rng)
-        rows = pool.take(chosen)
-
-        def of_rows(place: slice) -> tuple[Array, Array]:
-            codes = rows.codes[place]
-            vectors = model.basis.vectors(rows.X[place])
-            latent = posterior.latent_without_votes(vectors, pool.votes(chosen[place]))
-            if model.left_out is not None:
-                latent = model.left_out.replaced(rows.X[place], codes, *latent)
-            if self._pooled:
-                return vectors, probabilities_within(*latent, _TOLERANCE)
-            return vectors, class_probabilities(*latent)
-
-        parts = self.resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
-        vectors, probabilities = (np.concatenate(part) for part in zip(*parts, strict=True))
-        vectors /= np.sqrt(posterior.variance)
-        seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
-        return log_odds_beliefs(vectors, rows.codes, rows.weights, probabilities, bool(seen))
-
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:
         typical = self._typical_kernel(LabelTransform.dirichlet(_FIRST_ALPHA))
@@ -652,7 +624,12 @@ class Trainer:
         return self._few_rows.best(model) if self._may_be_plainer else model
 
     def _guarded(self, model: Model, state: DirichletState) -> tuple[Model, DirichletState]:
-        """The model, if it beats plain ones; otherwise the better of two, and a warning."""
+        """The model, if it beats plain ones; otherwise the better of two, and a warning.
+
+        A kernel that is hardly better than the class frequencies may have given up on labels that
+        are merely noisy: the bound of transformed labels likes a constant then. A typical kernel,
+        with as much noise as left-out rows ask for, sees what there is to be seen.
+        """
         typical = self._typical_kernel(LabelTransform.dirichlet(_FIRST_ALPHA))
         pool, progress = self.placer.pool, self.resources.progress
         with progress.stage(Stage.COMPARISON, "plain models"):
@@ -661,22 +638,41 @@ class Trainer:
             said = [f"{name} {found.mean:.4f}" for name, found in plain.items()]
             progress.note(f"learned {loss.mean:.4f}, {', '.join(said)}")
         best = min(plain, key=lambda name: plain[name].mean)
-        if not loss.is_worse_than(plain[best]):
+        fails = loss.is_worse_than(plain[best])
+        if fails:
+            longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
+            again = self._with_all_points(self._learn_kernel(Beginning(longer)))
+        elif not plain[FREQUENCIES].is_worse_than(loss):
+            again = replace(state, kernel=self._typical_kernel(state.transform), n_iter=0)
+        else:
             return model, state
         search = self._search
-        longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
-        again = self._with_all_points(self._learn_kernel(Beginning(longer)))
         again = replace(again, n_iter=state.n_iter + again.n_iter)
         other = self._finish(again, _Watcher(progress, None))
-        other_loss = self._left_out_loss(other)
-        if other_loss.mean < loss.mean:
-            model, state, loss = other, again, other_loss
+        gain = self._gain(model, other)
+        # What chance would have gained is no reason to give up a kernel that was learned.
+        if gain.mean > (0.0 if fails else gain.error):
+            model, state, loss = other, again, self._left_out_loss(other)
         else:
             self._search = search
             state = replace(state, n_iter=again.n_iter)
         if loss.is_worse_than(plain[best]):
             warn_of_plain_model(loss.mean, best, plain[best].mean)
         return model, state
+
+    def _gain(self, model: Model, other: Model) -> Loss:
+        """How much less left-out rows cost under another model, the same rows for both."""
+        pool, resources = self.placer.pool, self.resources
+        size = 2 * scoring_rows(len(self.rows.prior))
+        log_p = []
+        for each in (other, model):
+            same = resources._replace(rng=np.random.RandomState(0))
+            rows = rows_that_score(pool, each.basis, size, same)
+            search = LabelSearch(
+                each.statistics, each.kernel.variance, each.prior, rows, resources.workers
+            )
+            log_p.append(search.log_probabilities(each.transform))
+        return Loss.of(log_p[1] - log_p[0], rows.weights)
 
     def _left_out_loss(self, model: Model) -> Loss:
         """The loss of rows that the model leaves out, under a kernel that was learned from them."""

@@ -20,7 +20,7 @@ from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
 from ..rows.scaling import same_scaling
 from ..rows.weights import class_factors
-from .fitted import Fitted
+from .fitted import Fitted, Model
 from .regional import AnyModel, RegionalModel
 from .settings import class_prior
 
@@ -127,8 +127,11 @@ def with_classes(fitted: Fitted, classes: AnyArray, prior: Any, class_weight: An
     scores = fitted.scores
     if scores is not None:
         scores = scores.recoded(places, len(classes))
-    wider = fitted.model.statistics.among(len(classes), places.tolist())
-    after = replace(fitted, encoder=encoder, first_rows=first_rows, scores=scores)
+    model = fitted.model
+    wider = model.statistics.among(len(classes), places.tolist())
+    if isinstance(model, Model) and model.beliefs is not None:
+        model = replace(model, beliefs=model.beliefs.among(len(classes), places))
+    after = replace(fitted, encoder=encoder, first_rows=first_rows, scores=scores, model=model)
     return standing_on(after, wider, prior)
 
 

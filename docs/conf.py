@@ -38,8 +38,10 @@ sphinx_gallery_conf = {
     "within_subsection_order": ExplicitOrder(
         [
             "plot_how_it_works.py",
+            "plot_tables.py",
             "plot_compare.py",
             "plot_imbalanced.py",
+            "plot_intervals.py",
             "plot_sets.py",
             "plot_costs.py",
             "plot_explanations.py",

@@ -36,13 +36,12 @@ def main():
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--datasets", nargs="+", default=["magic", "spambase"])
     arguments = parser.parse_args()
-    print(f"{'dataset':9} seed {'model':17} {'MNLL':>6} {'s.e.':>6} {'error':>6} {'ECE':>6} {'fit s':>6}")
+    headings = " ".join(f"{name:>6}" for name in ("MNLL", "s.e.", "error", "ECE", "fit s"))
+    print(f"{'dataset':9} seed {'model':17} {headings}")
     for name in arguments.datasets:
         X, y = load(name)
         for seed in arguments.seeds:
-            X_train, X_test, y_train, y_test = train_test_split(
-                X, y, stratify=y, random_state=seed
-            )
+            X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=seed)
             for title, model in models(seed).items():
                 start = time.perf_counter()
                 model.fit(X_train, y_train)

@@ -27,7 +27,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 STEPS = ("version", "dist", "docs", "oldest", "newest", *PYTHONS)
 
 
-class Skipped(Exception):
+class NotHereError(Exception):
     """A step that cannot be had on this machine."""
 
 
@@ -59,7 +59,7 @@ def interpreter(version):
         probe = subprocess.run([candidate, "-c", ""], check=False, capture_output=True)
         if probe.returncode == 0:
             return str(candidate)
-    raise Skipped(f"python{version} is not on this machine")
+    raise NotHereError(f"python{version} is not on this machine")
 
 
 def test_wheel(version, pytest_arguments):
@@ -71,7 +71,15 @@ def test_wheel(version, pytest_arguments):
     place = ROOT / f".venv-{version}"
     run(python, "-m", "venv", "--clear", str(place))
     inside = str(place / "bin" / "python")
-    run(inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheels[0]}[test]")
+    run(
+        inside,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        f"{wheels[0]}[test]",
+    )
     run(inside, "-m", "pytest", "tests", "--pyargs", "dirichletgp", *pytest_arguments)
 
 
@@ -98,7 +106,7 @@ def main():
         try:
             check(step, arguments.pytest_arguments)
             outcome = "held"
-        except Skipped as reason:
+        except NotHereError as reason:
             outcome = f"SKIPPED: {reason}"
         except Exception as error:
             outcome = f"FAILED: {error}"

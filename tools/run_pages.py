@@ -22,7 +22,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-os.environ.update(MPLBACKEND="Agg", COLUMNS="88", NO_COLOR="1", TERM="dumb", PYTHONWARNINGS="default")
+os.environ.update(
+    MPLBACKEND="Agg", COLUMNS="88", NO_COLOR="1", TERM="dumb", PYTHONWARNINGS="default"
+)
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -41,6 +41,10 @@ class EffectDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
+    See Also
+    --------
+    sklearn.inspection.PartialDependenceDisplay : The effect on predictions of any estimator.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

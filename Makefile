@@ -17,7 +17,7 @@ help:
 	@echo "make fuzz    an hour of changed files, then long sequences of stream operations, kills and drift"
 	@echo "make lint    ruff check, ruff format --check, mypy"
 	@echo "make format  let ruff fix and format the code"
-	@echo "make demo    train on real data, print the scores, save a reliability diagram"
+	@echo "make demo    train on real data, print the scores, save reliability diagrams and a report to open"
 	@echo "make bench   run benchmarks/bench_*.py"
 	@echo "make docs    build the documentation site, examples and all, into docs/_build/html; warnings are errors"
 	@echo "make pages   run the code on the pages of the documentation and write down what it prints and draws"

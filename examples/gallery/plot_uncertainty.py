@@ -7,6 +7,8 @@ there. More rows help against the second only, so it is worth telling them apart
 """
 
 # %%
+# Stripes of two classes on the left, and a coin for every row on the right. No rows come from the
+# disc in the middle of the stripes.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -14,53 +16,49 @@ from dirichletgp import DirichletGPClassifier
 
 
 def chance(X):
-    """True probability of class 1: left and right differ below, above it is a coin."""
-    coin = 1 / (1 + np.exp(-6 * (X[:, 1] - 1)))
-    return 1 / (1 + np.exp(-4 * (1 - coin) * X[:, 0]))
+    """True probability of class 1."""
+    coin = 1 / (1 + np.exp(-6 * (X[:, 0] - 2)))
+    return 1 / (1 + np.exp(-5 * (1 - coin) * np.sin(2.5 * X[:, 1] + X[:, 0])))
 
 
 def drawn(n, rng):
-    """Rows of a square, but none from its lower right corner."""
-    X = rng.uniform(-3, 3, (3 * n, 2))
-    X = X[~((X[:, 0] > 0.5) & (X[:, 1] < -0.5))][:n]
+    X = rng.uniform([-4, -2.2], [4, 2.2], (2 * n, 2))
+    X = X[np.hypot(X[:, 0] + 1.5, X[:, 1]) > 1.4][:n]
     return X, (rng.random(n) < chance(X)).astype(int)
 
 
 rng = np.random.default_rng(0)
-X, y = drawn(600, rng)
+X, y = drawn(900, rng)
 classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)
 
 # %%
-# Above, labels are tossed: the noise is high, and no amount of data will change that. In the lower
-# right corner nothing was seen: there the lack of data is high. On the left both are low.
-side = np.linspace(-3, 3, 70)
-grid = np.column_stack([axis.ravel() for axis in np.meshgrid(side, side)])
+# The probability is near one half on the right and in the disc. On the right the noise is high: no
+# amount of data will change that. In the disc the lack of data is high: rows would help.
+across, up = np.linspace(-4, 4, 120), np.linspace(-2.2, 2.2, 66)
+grid = np.column_stack([axis.ravel() for axis in np.meshgrid(across, up)])
 total, noise, lack = classifier.predict_uncertainty(grid)
 panels = {
     "probability of class 1": (classifier.predict_proba(grid)[:, 1], "RdBu_r", 1.0),
     "noise (aleatoric), nats": (noise, "viridis", np.log(2)),
     "lack of data (epistemic), nats": (lack, "viridis", None),
 }
-fig, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained", sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(12, 2.7), layout="constrained", sharey=True)
 for ax, (title, (values, colours, most)) in zip(axes, panels.items(), strict=True):
-    image = ax.pcolormesh(
-        side, side, values.reshape(70, 70), cmap=colours, vmin=0, vmax=most, shading="auto"
-    )
+    image = ax.pcolormesh(across, up, values.reshape(66, 120), cmap=colours, vmin=0, vmax=most)
     fig.colorbar(image, ax=ax, shrink=0.9)
     ax.set(title=title, xticks=[], yticks=[], aspect="equal")
-axes[0].scatter(*X.T, c=y, cmap="RdBu_r", s=6, edgecolors="white", linewidths=0.2)
-axes[2].plot(*X.T, ".", color="white", markersize=1.5)
+axes[0].scatter(*X.T, c=y, cmap="RdBu_r", s=5, edgecolors="white", linewidths=0.2)
+axes[2].plot(*X.T, ".", color="white", markersize=1)
 plt.show()
 
 # %%
-# Three places, and ever more rows. The noise settles at that of the place; the lack of data goes to
-# zero where rows arrive, and stays where none do.
-places = {"coin, above": [1.5, 2.2], "clear, left": [-2.0, -1.0], "empty corner": [2.0, -2.0]}
-counts = [50, 200, 800, 3_200]
+# Three places, and ever more rows. What is left of the uncertainty?
+places = {"coin": [3.3, 0.5], "stripe": [-3.6, -0.8], "empty disc": [-1.5, 0.0]}
+counts = [100, 400, 1_600, 6_400]
 found = []
 for n in counts:
     X, y = drawn(n, rng)
-    model = DirichletGPClassifier("rbf", n_inducing=200, random_state=0).fit(X, y)
+    model = DirichletGPClassifier("rbf", n_inducing=300, random_state=0).fit(X, y)
     found.append(model.predict_uncertainty(np.array(list(places.values())))[1:])
 found = np.array(found)  # (counts, noise or lack, places)
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", sharey=True)

@@ -57,7 +57,9 @@ def checked(archive):
         if missing:
             sys.exit(f"{archive.name} lacks {missing}")
         imports = [printed(python, "-c", PROBE).split() for _ in range(3)]
-    version = re.search(r'"(.+)"', (ROOT / "src/dirichletgp/_gp/version.py").read_text())[1]
+    version = re.search(
+        r'__version__ = "(.+)"', (ROOT / "src/dirichletgp/_gp/version.py").read_text()
+    )[1]
     if imports[0][1] != version:
         sys.exit(f"{archive.name} says version {imports[0][1]}, the code {version}")
     return files, min(float(seconds) for seconds, _ in imports)

@@ -41,7 +41,9 @@ def make(target, pytest_arguments=()):
 
 
 def check_version():
-    code = re.search(r'"(.+)"', (ROOT / "src/dirichletgp/_gp/version.py").read_text())[1]
+    code = re.search(
+        r'__version__ = "(.+)"', (ROOT / "src/dirichletgp/_gp/version.py").read_text()
+    )[1]
     changelog = re.search(r"^## \[?([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
     citation = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
     print(f"code {code}, newest in the changelog {changelog}, CITATION.cff {citation}")

@@ -23,13 +23,14 @@ def chance(X):
 
 def drawn(n, rng):
     X = rng.uniform([-4, -2.2], [4, 2.2], (2 * n, 2))
-    X = X[np.hypot(X[:, 0] + 1.5, X[:, 1]) > 1.4][:n]
+    X = X[np.hypot(X[:, 0] + 1.2, X[:, 1]) > 1.6][:n]
     return X, (rng.random(n) < chance(X)).astype(int)
 
 
 rng = np.random.default_rng(0)
 X, y = drawn(900, rng)
-classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)
+settings = {"kernel": "rbf", "scaler": "standard", "n_inducing": 300, "random_state": 0}
+classifier = DirichletGPClassifier(**settings).fit(X, y)
 
 # %%
 # The probability is near one half on the right and in the disc. On the right the noise is high: no
@@ -42,7 +43,7 @@ panels = {
     "noise (aleatoric), nats": (noise, "viridis", np.log(2)),
     "lack of data (epistemic), nats": (lack, "viridis", None),
 }
-fig, axes = plt.subplots(1, 3, figsize=(12, 2.7), layout="constrained", sharey=True)
+fig, axes = plt.subplots(1, 3, figsize=(12, 2.5), layout="constrained", sharey=True)
 for ax, (title, (values, colours, most)) in zip(axes, panels.items(), strict=True):
     image = ax.pcolormesh(across, up, values.reshape(66, 120), cmap=colours, vmin=0, vmax=most)
     fig.colorbar(image, ax=ax, shrink=0.9)
@@ -53,12 +54,12 @@ plt.show()
 
 # %%
 # Three places, and ever more rows. What is left of the uncertainty?
-places = {"coin": [3.3, 0.5], "stripe": [-3.6, -0.8], "empty disc": [-1.5, 0.0]}
-counts = [100, 400, 1_600, 6_400]
+places = {"coin": [3.2, 0.5], "stripe": [1.0, 1.4], "empty disc": [-1.2, 0.0]}
+counts = [200, 800, 3_200]
 found = []
 for n in counts:
     X, y = drawn(n, rng)
-    model = DirichletGPClassifier("rbf", n_inducing=300, random_state=0).fit(X, y)
+    model = DirichletGPClassifier(**settings).fit(X, y)
     found.append(model.predict_uncertainty(np.array(list(places.values())))[1:])
 found = np.array(found)  # (counts, noise or lack, places)
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained", sharey=True)

@@ -45,9 +45,9 @@ for ax, (name, p) in zip(axes, probability.items(), strict=True):
             np.arange(len(true)),
             np.full(len(true), height),
             c=np.where(true, "#0072B2", "white"),
-            edgecolors="#0072B2",
+            edgecolors=np.where(true, "white", "#0072B2"),
             marker="s",
-            s=22,
+            s=30,
             linewidths=0.6,
         )
         said = p[rows].mean()

@@ -43,7 +43,7 @@ class Graph:
         """Apply an operator; numbers among the inputs become constants."""
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         outputs = [self.name() for _ in range(n_outputs)]
-        # A name of its own: early versions of onnxruntime (1.18) take nodes without one for the same.
+        # A name of its own: onnxruntime 1.18 takes nodes without one for the same node.
         self.nodes.append(helper.make_node(operator, names, outputs, outputs[0], **attributes))
         return outputs[0] if n_outputs == 1 else outputs
 

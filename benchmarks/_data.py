@@ -35,9 +35,9 @@ def load(name):
         return file["X"].astype(np.float64), np.unique(file["y"], return_inverse=True)[1]
 
 
-def split(name, seed):
+def split(name, seed, n_test=None):
     """A random split of a dataset: X, y to train with, X_test, y_test."""
     X, y = load(name)
     order = np.random.default_rng(seed).permutation(len(y))
-    test, train = np.split(order, [TEST_ROWS[name]])
+    test, train = np.split(order, [n_test or TEST_ROWS[name]])
     return SimpleNamespace(X=X[train], y=y[train], X_test=X[test], y_test=y[test])

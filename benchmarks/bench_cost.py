@@ -4,8 +4,9 @@
 
 Sums up the class statistics of rows in memory for a grid of sizes, with normal scores computed on
 the way as in a fit, and fits non-negative constants to: seconds per row and core = a + b D + c M +
-d M D + e M^2. Seconds are those of the processor, with one thread, so that company on the machine
-matters little.
+d M D + e M^2. With regions that hold a row p times, the terms with M count p times, and finding a
+row's regions among R adds f D log2 R. Seconds are those of the processor, with one thread, so that
+company on the machine matters little.
 """
 
 import argparse
@@ -18,6 +19,8 @@ from scipy.optimize import nnls
 
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.parallel import Workers
+from dirichletgp._gp.core.regional import RegionalBasis
+from dirichletgp._gp.core.regions import grown
 from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.rows.scaling import NormalScores
@@ -39,6 +42,29 @@ def seconds_per_row(n, n_features, n_points, n_classes, rounds):
             rows.class_statistics(basis, workers)
             best = min(best, time.process_time() - start)
     return best / n
+
+
+def seconds_per_row_in_regions(n, n_features, n_points, n_regions, rounds):
+    """Seconds per row, and in how many regions a row is."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(n, n_features)), rng.integers(0, 2, n)
+    scaler = NormalScores().fit(X[:10_000])
+    kernel = KERNELS["rbf"](np.full(n_features, np.sqrt(n_features)), 2.0)
+    scaled = scaler.scores(X)
+    regions = grown(scaled, codes, kernel.feature_weights(), n_regions)
+    places = regions.places(scaled)
+    bases = []
+    with Workers(1) as workers:
+        for _, own, _ in places.by_region():
+            bases.append(make_basis(kernel, scaled[own[:n_points]], 1e-6))
+        basis = RegionalBasis(regions, tuple(bases), (1e-6,) * len(bases))
+        best = np.inf
+        for _ in range(rounds):
+            start = time.process_time()
+            rows = InMemoryRows(X, codes, None, 2, scaler.scores)
+            basis.add_rows(basis.no_statistics(2), rows, workers)
+            best = min(best, time.process_time() - start)
+    return best / n, len(places.rows) / n
 
 
 def terms(d, m):
@@ -75,6 +101,32 @@ def main():
         "\nseconds per row and core = "
         + " + ".join(f"{k:.2e} {t}" for k, t in zip(constants, TERMS, strict=True))
     )
+    regions(constants, arguments.quick)
+
+
+def regions(constants, quick):
+    """What finding the regions of a row adds, and how far the model is off."""
+    n, rounds = (8_192, 1) if quick else (65_536, 3)
+    numbers, points, features = (
+        ((8,), (32,), (5, 20)) if quick else ((64, 256), (128, 256), (6, 18, 54))
+    )
+    sizes, found = list(itertools.product(numbers, points, features)), []
+    for n_regions, m, d in sizes:
+        found.append(seconds_per_row_in_regions(n, d, m, n_regions, rounds))
+    without = np.array(
+        [
+            np.dot(terms(d, m), constants * [1, 1, held, held, held])
+            for (_, m, d), (_, held) in zip(sizes, found, strict=True)
+        ]
+    )
+    measured = np.array([seconds for seconds, _ in found])
+    routing = np.array([d * np.log2(r) for r, _, d in sizes])
+    constant, _ = nnls((routing / measured)[:, None], np.maximum(1.0 - without / measured, 0.0))
+    print(f"\n{'R':>5} {'M':>5} {'D':>4} {'held by':>7} {'us per row':>11} {'model':>7}")
+    for (r, m, d), (seconds, held), rest in zip(sizes, found, without, strict=True):
+        model = rest + constant[0] * d * np.log2(r)
+        print(f"{r:>5} {m:>5} {d:>4} {held:>7.2f} {1e6 * seconds:>11.2f} {1e6 * model:>7.2f}")
+    print(f"\nwith regions: terms with M times the regions of a row, + {constant[0]:.2e} D log2 R")
 
 
 if __name__ == "__main__":

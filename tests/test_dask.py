@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.rows import regions_on_dask
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -36,6 +38,11 @@ def data():
 @pytest.fixture(scope="module")
 def in_memory(data):
     return quick().fit(*data)
+
+
+@pytest.fixture(scope="module")
+def regions_in_memory(data):
+    return quick(n_regions=10).fit(*data)
 
 
 def quick(**parameters):
@@ -239,14 +246,24 @@ def test_a_killed_worker_costs_its_chunks_only(cluster, data, in_memory):
 
     rows, labels = collections(X, y)
     rows = rows.rechunk((150, 5)).map_blocks(slowly, dtype=float, meta=np.empty((0, 0)))
+    # Among the chunks of the second pass, when some of the statistics are with the victim.
+    with killed_when_held(cluster, victim, "_sums_of_chunk") as killed:
+        classifier = quick().fit(rows, labels)
+    assert killed
+    assert victim not in cluster.run(os.getpid).values()
+    assert_same(classifier, in_memory, X)
+
+
+@contextmanager
+def killed_when_held(cluster, victim, task):
+    """Kill a worker process as soon as results of two such tasks are held by workers."""
     killed = []
 
     def kill():
-        # Among the chunks of the second pass, when some of the statistics are with the victim.
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             keys = [key for held in cluster.has_what().values() for key in held]
-            if sum("_sums_of_chunk" in str(key) for key in keys) >= 2:
+            if sum(task in str(key) for key in keys) >= 2:
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
                 return
@@ -254,8 +271,54 @@ def test_a_killed_worker_costs_its_chunks_only(cluster, data, in_memory):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    classifier = quick().fit(rows, labels)
+    yield killed
     killer.join()
+
+
+# Regions
+
+
+def solved_by_workers(classifier):
+    return all(model.solved is not None for model in classifier._fitted.model.models)
+
+
+def test_regions_give_the_model_of_the_rows_in_memory(data, regions_in_memory):
+    X, y = data
+    classifier = quick(n_regions=10).fit(*collections(X, y))
+    assert classifier.n_regions_ == regions_in_memory.n_regions_ > 2
+    assert solved_by_workers(classifier)
+    assert_same(classifier, regions_in_memory, X)
+    np.testing.assert_array_equal(classifier.class_count_, regions_in_memory.class_count_)
+    later = classifier.partial_fit(X[:50], y[:50])
+    assert later.class_count_.sum() == N + 50
+
+
+def test_weights_count_in_regions(data):
+    X, y = data
+    weights = np.where(np.arange(N) % 3, 1.5, 0.0)
+    given = {"n_regions": 5, "class_weight": {0: 2.0}}
+    found = quick(**given).fit(*collections(X, y), da.from_array(weights, chunks=150))
+    assert_same(found, quick(**given).fit(X, y, weights), X)
+
+
+def test_groups_of_regions_take_about_as_much_memory_each(regions_in_memory):
+    basis = regions_in_memory._fitted.model.basis
+    groups = regions_on_dask._groups(basis, 3)
+    numbers = [group.first + i for group in groups for i in range(len(group.points))]
+    assert numbers == list(range(10))
+    assert len(groups) == 8
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_two_worker_processes_solve_regions_and_one_may_be_killed(cluster, data, regions_in_memory):
+    X, y = data
+    undisturbed = quick(n_regions=10).fit(*collections(X, y))
+    assert solved_by_workers(undisturbed)
+    assert_same(undisturbed, regions_in_memory, X)
+    victim = next(iter(cluster.run(os.getpid).values()))
+    with killed_when_held(cluster, victim, "_sums_with_pieces") as killed:
+        classifier = quick(n_regions=10).fit(*collections(X, y, 60))
     assert killed
     assert victim not in cluster.run(os.getpid).values()
-    assert_same(classifier, in_memory, X)
+    assert_same(classifier, regions_in_memory, X)

@@ -278,6 +278,31 @@ def test_new_classes_are_declared(fitted, data):
     assert wider.class_count_[3] == 3
 
 
+def test_a_region_in_which_rows_have_piled_up_is_cut_again(data):
+    stream = quick().fit(data.X, data.y)
+    X = np.random.default_rng(1).normal(size=(3 * N, 3)) * 0.3 + 1.0
+    y = np.digitize(np.sin(5 * X[:, 0]) + X[:, 1], [0.7, 1.3])
+    stream.partial_fit(X, y)
+    smallest, _, largest = stream.regions_["rows of a region"]
+    assert largest > 5 * smallest
+    stream.refresh(np.concatenate([data.X, X]), np.concatenate([data.y, y]))
+    smallest, _, largest = stream.regions_["rows of a region"]
+    assert largest < 2 * smallest
+    assert stream.n_regions_ == 6
+    assert stream.class_count_.sum() == 4 * N
+    said = stream.history_[-1]
+    assert said["stage"] == "refreshed regions"
+    assert "6 regions of" in said["note"].partition(" before, ")[2]
+
+
+def test_few_rows_of_a_refresh_are_not_cut_unless_it_is_asked_for(fitted, data):
+    stream = copy.deepcopy(fitted).set_params(n_regions="auto")
+    stream.refresh(data.X[:300], data.y[:300])
+    assert stream.n_regions_ == 1
+    assert stream.history_[-1]["note"].endswith("before, no regions now")
+    np.testing.assert_array_equal(stream.class_count_, np.bincount(data.y[:300]))
+
+
 # Files
 
 
@@ -372,11 +397,7 @@ def test_regions_points_and_classes_share_the_memory():
     assert sizes_to_try(100, 256, 2, 1e9) == []
 
 
-def test_what_regions_cannot_do_is_said(fitted, data, tmp_path):
-    with pytest.raises(ValueError, match="n_regions=1"):
-        fitted.explain(data.X_new)
-    with pytest.raises(ValueError, match="checkpoint; pass n_regions=1"):
-        quick().fit(data.X, data.y, checkpoint=tmp_path / "fit.ckpt")
+def test_what_regions_cannot_do_is_said(data):
     with pytest.raises(ValueError, match="inducing points; pass n_regions=1"):
         quick(inducing=data.X[:5]).fit(data.X, data.y)
     for wrong in (0, 1.5, "many", True):

@@ -23,6 +23,7 @@ FEW = {"n_inducing": 20, "max_iter": 5}
         DirichletGPClassifier(
             "product", label_transform="dirichlet", alpha_epsilon=0.05, inducing="rpcholesky", **FEW
         ),
+        DirichletGPClassifier("rbf", n_regions=2, n_inducing=10, max_iter=2),
         GPRegressionClassifier(**FEW),
         GPRegressionClassifier(calibration="platt", **FEW),
         NystromRidgeClassifier(n_inducing=20),

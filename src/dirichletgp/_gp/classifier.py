@@ -30,7 +30,7 @@ from .training import streams
 from .training.fitted import Features, FirstRows, Fitted, Waiting
 from .training.inducing_points import POOL_ROWS
 from .training.kernel_choice import AUTO, Material, choose_family, families
-from .training.schedule import Trainer, TrainingRecord, TrainingRows
+from .training.schedule import Beginning, Trainer, TrainingRecord, TrainingRows
 from .training.settings import (
     DirichletSettings,
     Family,
@@ -337,7 +337,7 @@ class DirichletGPClassifier(DecidingClassifier):
             among = [Family(type(start), start.ard)]
         with Workers(self.n_jobs) as workers:
             resources = Resources(workers, rng, progress)
-            family, learned = choose_family(among, material, self, resources)
+            family, learned, alpha = choose_family(among, material, self, resources)
             with progress.stage(Stage.SCALING):
                 encoder = material.encoder(family, self, rng)
                 sample = encoder.rows(material.sample)
@@ -348,12 +348,15 @@ class DirichletGPClassifier(DecidingClassifier):
             own_start = self.lengthscale is not None or self.variance is not None
             if start is None and self.max_iter > 0 and not own_start:
                 start = learned
+            else:
+                alpha = None
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
             n_scaled = sample.take(np.arange(1)).X.shape[1]
             if start is not None and not start.fits(n_scaled, encoder.categories):
                 start = None
-            trained = Trainer(rows, settings, resources).run(record, start, settled)
+            beginning = Beginning(start, None if start is None else alpha)
+            trained = Trainer(rows, settings, resources).run(record, beginning, settled)
             origin = encoder.origin(material.columns, n_scaled)
         progress.done()
         return Fitted(
@@ -639,6 +642,10 @@ class DirichletGPClassifier(DecidingClassifier):
         alone: sums over older rows are written in the old points and cannot be translated. Give the
         older rows to `partial_fit` again if they should count.
 
+        Regions are cut anew, too: whether, how many and where follows from these rows as in `fit`,
+        so a region in which rows have piled up becomes several, and "auto" does not cut fewer than
+        30,000 rows. The last stage of `history_` says what there was before and what there is now.
+
         Parameters
         ----------
         X : array-like of shape (n, n_features)
@@ -666,7 +673,8 @@ class DirichletGPClassifier(DecidingClassifier):
         weights = sample_weights(sample_weight, len(rows))
         coded = Chunk(rows, codes, weights).of_positive_weight()
         start = fitted.model.kernel
-        self._result = self._trained_on(coded, fitted.classes, fitted.features, start)
+        trained = self._trained_on(coded, fitted.classes, fitted.features, start)
+        self._result = streams.with_word_of_regions(trained, fitted.model)
         return self
 
     def compact(self) -> Self:
@@ -698,8 +706,7 @@ class DirichletGPClassifier(DecidingClassifier):
 
         fitted = self._fitted
         other = clone(self)
-        model = fitted.undivided("which have no compact form")
-        model = compacted(model, checked_tolerance(self.tolerance), self.n_jobs)
+        model = compacted(fitted.model, checked_tolerance(self.tolerance), self.n_jobs)
         other._result = replace(fitted, model=model, first_rows=None)
         return other
 

@@ -123,6 +123,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return given
         return list(scaler.feature_names([given[j] for j in columns.origin]))
 
+    def fitted_regions(self, X: Any) -> tuple[RegionalModel, AnyArray, Array]:
+        """The model of regions, and rows of X as a matrix and scaled; for displays."""
+        fitted = self._fitted
+        assert isinstance(fitted.model, RegionalModel)
+        matrix = self._matrix(X)
+        scale = scaling_function(fitted.encoder.scaler)
+        return fitted.model, matrix, scale(np.asarray(matrix, dtype=np.float64))
+
     @property
     def kernel_(self) -> str:
         """Name of the kernel in use, which "auto" chose."""
@@ -555,16 +563,21 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """`_of_latent` of a tensor: latent functions where it lives, the rest here."""
         from .rows.device import checked_device
         from .rows.on_device import latent_blocks
+        from .rows.regions_on_device import regional_latent_blocks
 
         fitted = self._fitted
         device = checked_device(X, fitted.features.number)
         model = fitted.model
         columns = fitted.features.columns
         here = not model.learns or not columns.is_plain
-        if isinstance(model, RegionalModel) or here or bool(device.xp.any(device.xp.isnan(X))):
+        if here or bool(device.xp.any(device.xp.isnan(X))):
             return self._of_latent(Matrix.of(self._matrix(device.host(X))), function)
-        posterior = model.prepared(self.n_jobs)
-        parts = latent_blocks(device, model.basis, posterior, fitted.encoder.scaler, X)
+        scaler = fitted.encoder.scaler
+        if isinstance(model, RegionalModel):
+            parts = regional_latent_blocks(device, model.regions, model.solved, scaler, X)
+        else:
+            posterior = model.prepared(self.n_jobs)
+            parts = latent_blocks(device, model.basis, posterior, scaler, X)
         with Workers(self.n_jobs) as workers:
             return np.concatenate(list(workers.map(lambda latent: function(*latent), parts)))
 

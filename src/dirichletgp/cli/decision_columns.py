@@ -68,8 +68,9 @@ class DecisionColumns:
         """What each column added to the log-odds of the predicted label against the others."""
         values, base, names = self._classifier.contributions(X)
         best = self._classifier.predict_proba(X).argmax(axis=1)
-        own = values[np.arange(len(best)), :, best]
-        columns = {"contribution_base": base[best]}
+        rows = np.arange(len(best))
+        own = values[rows, :, best]
+        columns = {"contribution_base": base[rows, best]}
         return columns | {f"contribution_{name}": own[:, j] for j, name in enumerate(names)}
 
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from .._gp.classifier import DirichletGPClassifier
 from .._gp.core.arrays import AnyArray
+from .._gp.training.regional import AnyModel, RegionalModel
 from .latent import add_latent
 from .probabilities import add_probabilities
+from .regional import largest_variance, numbers_of_regions
 
 __all__ = ["onnx_rows", "to_onnx"]
 
@@ -26,7 +28,8 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     categories, several numbers in that of a date, NaN where a value is missing. The outputs are
     `label`, of shape (n,), and `probabilities`, of shape (n, n_classes) and double precision, equal
     to `predict_proba` to 1e-5 or better. With many classes, rows take some 10 kB each per class
-    while they are computed: feed a thousand at a time.
+    while they are computed: feed a thousand at a time. A model of regions is a graph too, with a
+    loop over the regions that hold any of the rows; a file takes at most 2 GB.
 
     Parameters
     ----------
@@ -65,21 +68,30 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
             "steps before it have prepared."
         )
     fitted = classifier._fitted
-    model = fitted.undivided("for which there is no graph")
-    n_classes, n_points = len(fitted.classes), len(model.points)
-    n_matrices = n_classes + 1 if model.learns else 4
-    size = 8 * n_matrices * n_points**2
-    if size > _MOST_BYTES:
-        raise ValueError(
-            f"the model takes {size / 1e9:.1f} GB and ONNX files at most 2; export its compact() "
-            f"form, or fit it with a smaller n_inducing than {n_points}"
-        )
+    n_classes = len(fitted.classes)
+    _check_size(fitted.model)
     graph = Graph()
     mean, variance = add_latent(graph, "X", fitted)
     largest = fitted.model.kernel.variance
+    if isinstance(fitted.model, RegionalModel):
+        largest = largest_variance(fitted.model)
     probabilities = add_probabilities(graph, mean, variance, n_classes, largest)
     n_features = len(fitted.features.columns.levels)
     return graph.model(n_features, fitted.classes, probabilities, labels)
+
+
+def _check_size(model: AnyModel) -> None:
+    """`ValueError` if a model is too large for a file."""
+    n_points = len(model.points)
+    if isinstance(model, RegionalModel):
+        size = 8 * numbers_of_regions(model)
+        advice = f"fit it with fewer regions than {model.regions.number}, or a smaller n_inducing"
+    else:
+        n_matrices = len(model.prior) + 1 if model.learns else 4
+        size = 8 * n_matrices * n_points**2
+        advice = f"export its compact() form, or fit it with a smaller n_inducing than {n_points}"
+    if size > _MOST_BYTES:
+        raise ValueError(f"the model takes {size / 1e9:.1f} GB and ONNX files at most 2; {advice}")
 
 
 def onnx_rows(classifier: Any, X: Any) -> AnyArray:

@@ -17,9 +17,21 @@ class GraphArray:
 
     __array_ufunc__ = None  # NumPy leaves operators with its arrays to this class
 
-    def __init__(self, graph: Any, name: str):
+    def __init__(self, graph: Any, name: str, length: int | None = None):
         self.graph = graph
         self.name = name
+        self._length = length
+
+    def __len__(self) -> int:
+        """How many rows there are, if that is known beforehand."""
+        if self._length is None:
+            raise TypeError("how many rows there are is not known before the graph is run")
+        return self._length
+
+    @property
+    def T(self) -> "GraphArray":  # noqa: N802 (as arrays call it)
+        """A matrix turned."""
+        return GraphArray(self.graph, str(self.graph.add("Transpose", self.name, perm=[1, 0])))
 
     def _apply(self, operator: str, *inputs: Any) -> "GraphArray":
         names = [value.name if isinstance(value, GraphArray) else value for value in inputs]
@@ -121,8 +133,10 @@ class GraphOperations:
         chosen = self.graph.constant(columns, np.int64)
         return GraphArray(self.graph, str(self.graph.add("Gather", x.name, chosen, axis=1)))
 
-    def row(self, points: Array, column: int) -> Array:
+    def row(self, points: Any, column: int) -> Any:
         """A column of points (M, D) as a row (1, M)."""
+        if isinstance(points, GraphArray):
+            return self.take(points, np.array([column])).T
         return points[None, :, column]
 
     def nearest(self, x: GraphArray, levels: list[Array], least: float) -> GraphArray:

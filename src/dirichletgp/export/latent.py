@@ -11,23 +11,28 @@ from .._gp.core.predictor import TwoClassPredictor
 from .._gp.rows.scaling import scaled_on
 from .._gp.training.compact import CompactModel
 from .._gp.training.fitted import Fitted
+from .._gp.training.regional import RegionalModel
 from .graph_arrays import GraphArray, GraphOperations
+from .regional import add_regional_latent
 
 
 def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
     """Latent means and variances, each (n, C), of raw rows (n, D)."""
     on: Any = GraphOperations(graph)
-    model = fitted.undivided("for which there is no graph")
-    basis = model.basis
+    model = fitted.model
     scaled = scaled_on(fitted.encoder.scaler, GraphArray(graph, rows), on)
     if scaled is None:
         raise TypeError(
             f"scaler={fitted.encoder.scaler!r} cannot be exported; "
             "use 'quantile', 'standard', 'minmax' or None"
         )
+    if isinstance(model, RegionalModel):
+        mean, variance = add_regional_latent(graph, scaled, model)
+        return mean.name, variance.name
+    basis = model.basis
     values = basis.kernel.values(scaled, basis.points, on)
-    if isinstance(fitted.model, CompactModel):
-        predictor = fitted.model.predictor(1)
+    if isinstance(model, CompactModel):
+        predictor = model.predictor(1)
         if isinstance(predictor, TwoClassPredictor):
             return _difference(values, predictor, on)
     vectors = values @ _inverse(basis.factor).T

@@ -1,8 +1,8 @@
 """What a long fit writes down on its way, so that it goes on from there if it is killed.
 
-Three things are kept: the random state it began with, what training found, and the statistics of
-the rows read so far. Everything in between is deterministic, so a fit that goes on ends with the
-same model as one that was never stopped.
+Three things are kept: the random state it began with, what training found (the regions that it
+proposed too), and the statistics of the rows read so far. Everything in between is deterministic,
+so a fit that goes on ends with the same model as one that was never stopped.
 
 A checkpoint belongs to one fit: to its parameters, and to its rows, labels, weights and columns, of
 which it has a fingerprint. It is a file, so everything in it is checked before it is used.
@@ -11,7 +11,7 @@ which it has a fingerprint. It is a file, so everything in it is checked before 
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,20 +25,26 @@ from .._gp.core.fields import (
     check_arrays,
     expect,
     real_number,
+    truth,
     whole_number,
 )
 from .._gp.core.kernels import KERNELS
 from .._gp.core.kernels.product import MISSING
+from .._gp.core.parallel import Workers
+from .._gp.core.regional import RegionalStatistics
 from .._gp.core.regressions import LabelTransform
 from .._gp.core.statistics import ClassStatistics
 from .._gp.rows.chunks import chunk_rows
 from .._gp.rows.columns import Columns
-from .._gp.rows.in_memory import Summary
+from .._gp.rows.in_memory import InMemoryRows, Summary
 from .._gp.training.fitted import basis_again, packed_grams
+from .._gp.training.region_search import Proposal
 from .._gp.training.schedule import DirichletState, Expected
 from .archive import Archive, ModelFileError, read_archive, write_archive
+from .proposal import proposal_described, proposal_restored
+from .regions import sums_described, sums_restored
 from .statistics import statistics_restored
-from .values import random_state_decoded, random_state_encoded
+from .values import Arrays, random_state_decoded, random_state_encoded
 
 _KIND = "checkpoint"
 # Statistics are written this often, and never for more than a small part of the time.
@@ -73,6 +79,7 @@ class Checkpoint:
         }
         self._arrays: dict[str, Any] = {}
         self._statistics: ClassStatistics | None = None
+        self._regional: RegionalStatistics | None = None
         self._next, self._pause = 0.0, _SECONDS
         if self.path.exists():
             content, arrays = read_archive(self.path, _KIND)
@@ -124,9 +131,10 @@ class Checkpoint:
             jitter=real_number(kept["jitter"], "jitter", (1e-100, 1.0)),
             n_iter=whole_number(kept["n_iter"], "number of evaluations"),
             alpha_epsilon=real_number(kept["alpha_epsilon"], "alpha_epsilon", POSITIVE),
+            labels=_transform(kept["labels"]) if "labels" in kept else None,
         )
         basis_again(kernel, points, state.jitter)
-        if "done" in self._content:
+        if "done" in self._content and not self._content.get("regions_taken"):
             transforms = [state.transform, _LEAST_NOISE]
             if expected.even_for is not None:
                 transforms = [LabelTransform.even(state.alpha_epsilon, expected.even_for)]
@@ -135,8 +143,30 @@ class Checkpoint:
             self._statistics = statistics_restored(self._arrays, sizes, transforms)
         return state
 
-    def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
-        """Write down what training found."""
+    def proposal(
+        self, rows: InMemoryRows, expected: Expected, workers: Workers
+    ) -> tuple[Proposal | None, bool]:
+        """The regions that were proposed for the rows to learn from, and whether they are taken."""
+        if "proposal" not in self._content:
+            return None, False
+        with self._only_what_a_fit_wrote():
+            taken = truth(self._content["regions_taken"], "decision about regions")
+            kept = self._content["proposal"]
+            proposal = proposal_restored(kept, self._arrays, rows, expected, workers)
+            if taken and "done" in self._content:
+                number = proposal.cutting.regions.number
+                transforms = [proposal.transform, _LEAST_NOISE]
+                self._regional = sums_restored(self._arrays, number, expected.n_classes, transforms)
+        return proposal, taken
+
+    def keep_trained(
+        self,
+        state: DirichletState,
+        rng: np.random.RandomState,
+        proposal: Proposal | None = None,
+        decided: bool = False,
+    ) -> None:
+        """Write down what training found, and which regions it proposed."""
         kernel, arrays = state.kernel.described()
         self._content["state"] = {
             **kernel,
@@ -144,8 +174,26 @@ class Checkpoint:
             "n_iter": state.n_iter,
             "alpha_epsilon": state.alpha_epsilon,
         }
+        if state.labels is not None:
+            self._content["state"]["labels"] = [
+                state.labels.separation,
+                state.labels.noise_in,
+                state.labels.noise_out,
+            ]
         self._arrays |= {**arrays, "points": state.points}
+        if proposal is not None:
+            self._content["proposal"], arrays = proposal_described(proposal)
+            self._content["regions_taken"] = decided
+            self._arrays |= arrays
         self._keep_random_state("trained", rng)
+        self._write()
+
+    def keep_decision(self) -> None:
+        """Write down that the regions are taken: a pass over all rows begins anew."""
+        self._content["regions_taken"] = True
+        self._content.pop("done", None)
+        for name in ("counts", "sums", "grams"):
+            self._arrays.pop(name, None)
         self._write()
 
     def statistics(self) -> tuple[ClassStatistics, int] | None:
@@ -154,7 +202,16 @@ class Checkpoint:
             return None
         return self._statistics.copy(), int(self._content["done"])
 
-    def keep_statistics(self, statistics: ClassStatistics, done: int) -> None:
+    def regional_statistics(self, n_points: Sequence[int]) -> tuple[RegionalStatistics, int] | None:
+        """The same of regions that have so many points each."""
+        found, self._regional = self._regional, None
+        if found is None:
+            return None
+        with self._only_what_a_fit_wrote():
+            expect([part.sums.shape[1] for part in found.parts] == list(n_points), "points")
+        return found, int(self._content["done"])
+
+    def keep_statistics(self, statistics: ClassStatistics | RegionalStatistics, done: int) -> None:
         """Write down the statistics of the first rows, if it is time to."""
         start = time.monotonic()
         if not self._next:
@@ -162,9 +219,12 @@ class Checkpoint:
         if start < self._next:
             return
         self._content["done"] = done
-        self._arrays |= {"counts": statistics.counts, "sums": statistics.sums}
-        self._arrays["grams"] = packed_grams(statistics.grams)
-        self._write()
+        if isinstance(statistics, RegionalStatistics):
+            sums = sums_described(statistics)
+        else:
+            sums = {"counts": statistics.counts, "sums": statistics.sums}
+            sums["grams"] = packed_grams(statistics.grams)
+        self._write(sums)
         now = time.monotonic()
         self._next = now + max(_SECONDS, (now - start) / _SHARE)
 
@@ -190,8 +250,10 @@ class Checkpoint:
                 "Delete the file to start anew, or pass another path."
             ) from error
 
-    def _write(self) -> None:
-        write_archive(self.path, _KIND, Archive(self._content, self._arrays))
+    def _write(self, sums: Arrays | None = None) -> None:
+        """Write the file, with sums that are too large to be kept here as well."""
+        arrays = self._arrays | (sums or {})
+        write_archive(self.path, _KIND, Archive(self._content, arrays))
 
     def _refuse_unless(self, same: bool, difference: str) -> None:
         if not same:
@@ -199,6 +261,14 @@ class Checkpoint:
                 f"checkpoint={str(self.path)!r} is that of a fit {difference}; "
                 "repeat that fit, delete the file to start anew, or pass another path."
             )
+
+
+def _transform(constants: Any) -> LabelTransform:
+    """The label transform with separation and noises as kept."""
+    expect(isinstance(constants, list) and len(constants) == 3, "label transform")
+    return LabelTransform.from_constants(
+        *(real_number(constant, "label transform", POSITIVE) for constant in constants)
+    )
 
 
 def _described(value: Any) -> Any:

@@ -26,7 +26,7 @@ from .._gp.core.fields import (
 )
 from .._gp.core.kernels import KERNELS, Kernel
 from .._gp.core.kernels.product import MISSING
-from .._gp.core.regressions import POWERS, SCALES, LabelTransform, LogOddsBeliefs
+from .._gp.core.regressions import LabelTransform
 from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import Encoder
 from .._gp.training.compact import CompactModel
@@ -41,13 +41,19 @@ from .._gp.training.fitted import (
 )
 from .._gp.training.regional import AnyModel, RegionalModel
 from .archive import Archive, ModelFileError, read_archive, write_archive
+from .beliefs import beliefs_described, beliefs_restored
 from .compact_form import compact_restored, form_described
+from .compact_regions import (
+    COMPACT_REGIONS,
+    compact_regions_described,
+    compact_regions_restored,
+)
 from .parameters import check_parameters
 from .regions import regions_described, regions_restored
 from .remembered import background_restored, remembered_described, scores_restored
 from .scalers import scaled_width, scaler_described, scaler_restored
 from .statistics import statistics_restored
-from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded
+from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded, transform_restored
 
 Classifier = TypeVar("Classifier", bound=BaseEstimator)
 
@@ -66,12 +72,10 @@ _LEFT_OUT = {
     "left_out/mean": Numbers("N C"),
     "left_out/variance": Numbers("N C", NOT_NEGATIVE),
 }
-_BELIEFS = {"beliefs": Numbers("S P", (0.0, 1.0))}
 _FIRST_ROWS = {
     "warm_up/codes": Numbers("N", COUNTS, "int64"),
     "warm_up/weights": Numbers("N", NOT_NEGATIVE),
 }
-_TARGETS = (-1e6, 1e6)
 # What parameters amounted to before there were any: files of then predict what they did then.
 _BEFORE = {"tolerance": 0.0}
 
@@ -234,14 +238,18 @@ def _described(classifier: Any) -> Archive:
     if isinstance(model, CompactModel):
         content["compact"], form = form_described(model)
         arrays |= form
-    elif isinstance(model, RegionalModel):
+    elif isinstance(model, RegionalModel) and model.learns:
         arrays |= regions_described(model)
+    elif isinstance(model, RegionalModel):
+        forms, form_arrays = compact_regions_described(model)
+        content |= forms
+        arrays |= form_arrays
     else:
         arrays["sums"] = model.statistics.sums
         arrays["grams"] = packed_grams(model.statistics.grams)
-    if model.beliefs is not None:
-        arrays["beliefs"] = model.beliefs.settings
-        content["departure"] = model.beliefs.departure
+    beliefs, belief_arrays = beliefs_described(model)
+    content |= beliefs
+    arrays |= belief_arrays
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     remembered, remembered_arrays = remembered_described(fitted)
@@ -258,7 +266,9 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
     before = {name: v for name, v in _BEFORE.items() if name in cls._get_param_names()}
     classifier: Any = cls(**before | parameters)
     sizes = check_arrays(_MODEL, arrays)
-    expect(min(sizes.values()) > 0 and sizes["C"] > 1, "shapes of the arrays")
+    # A model of regions that only count has no points.
+    has_points = sizes["M"] > 0 or "regions/children" in arrays
+    expect(has_points and sizes["D"] > 0 and sizes["C"] > 1, "shapes of the arrays")
     features = _features_restored(content, sizes["D"])
     encoder = _encoder_restored(content, classifier.scaler, features, arrays, sizes)
     kernel = KERNELS[content["kernel"]["family"]].restored(
@@ -320,10 +330,13 @@ def _model_restored(
     points, prior = arrays["points"], arrays["prior"]
     expect(abs(float(prior.sum()) - 1.0) < 1e-6, "prior")
     jitter = real_number(content["jitter"], "jitter", (1e-100, 1.0))
-    transform = _transform_restored(content["transform"])
+    transform = transform_restored(content["transform"])
     alpha = real_number(content["alpha_epsilon"], "alpha_epsilon", POSITIVE)
     try:
         if "regions/children" in arrays:
+            if COMPACT_REGIONS in content:
+                of_all = (arrays, sizes, kernel, transform, alpha)
+                return compact_regions_restored(content, *of_all)
             return regions_restored(arrays, sizes, kernel, transform, alpha)
         basis = basis_again(kernel, points, jitter)
     except np.linalg.LinAlgError as error:
@@ -334,7 +347,7 @@ def _model_restored(
         "transform": transform,
         "prior": prior,
         "alpha_epsilon": alpha,
-        "beliefs": _beliefs_restored(content, arrays) if "beliefs" in arrays else None,
+        "beliefs": beliefs_restored(content, arrays) if "beliefs" in arrays else None,
     }
     if "compact" in content:
         # They cannot be learned again without the statistics.
@@ -350,28 +363,11 @@ def _model_restored(
     )
 
 
-def _transform_restored(content: Mapping[str, Any]) -> LabelTransform:
-    return LabelTransform(
-        target_in=real_number(content["target_in"], "target", _TARGETS),
-        target_out=real_number(content["target_out"], "target", _TARGETS),
-        noise_in=real_number(content["noise_in"], "noise", POSITIVE),
-        noise_out=real_number(content["noise_out"], "noise", POSITIVE),
-    )
-
-
 def _left_out_restored(arrays: Arrays, sizes: dict[str, int]) -> LeftOut:
     found = check_arrays(_LEFT_OUT, arrays, {"C": sizes["C"]})
     keys, mean, variance = (arrays[name] for name in _LEFT_OUT)
     expect(found["N"] > 0 and bool(np.all(keys[:-1] <= keys[1:])), "left-out predictions")
     return LeftOut(keys, mean, variance)
-
-
-def _beliefs_restored(content: Mapping[str, Any], arrays: Arrays) -> LogOddsBeliefs:
-    check_arrays(_BELIEFS, arrays, {"S": len(SCALES), "P": len(POWERS)})
-    settings = arrays["beliefs"]
-    expect(bool(np.isclose(settings.sum(), 1.0)), "beliefs about log-odds")
-    departure = real_number(content["departure"], "beliefs about log-odds", NOT_NEGATIVE)
-    return LogOddsBeliefs(settings, departure)
 
 
 def _history_restored(stages: Any) -> list[dict[str, Any]]:

@@ -7,10 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from .._gp.core.arrays import AnyArray
-from .._gp.core.fields import expect, real_number, texts, whole_number
+from .._gp.core.fields import POSITIVE, expect, real_number, texts, whole_number
+from .._gp.core.regressions import LabelTransform
 
 Arrays = dict[str, AnyArray]
 
+_TARGETS = (-1e6, 1e6)
 _KEYS = 624  # of the Mersenne twister
 
 
@@ -86,6 +88,16 @@ def random_state_decoded(keys: AnyArray, rest: list[Any]) -> np.random.RandomSta
     rng = np.random.RandomState()
     rng.set_state(("MT19937", keys, position, has_gauss, real_number(rest[2], "random state")))
     return rng
+
+
+def transform_restored(content: Mapping[str, Any]) -> LabelTransform:
+    """The label transform whose numbers are in a JSON object."""
+    return LabelTransform(
+        target_in=real_number(content["target_in"], "target", _TARGETS),
+        target_out=real_number(content["target_out"], "target", _TARGETS),
+        noise_in=real_number(content["noise_in"], "noise", POSITIVE),
+        noise_out=real_number(content["noise_out"], "noise", POSITIVE),
+    )
 
 
 # Class labels: numbers as an array, strings as JSON.

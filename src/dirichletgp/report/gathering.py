@@ -20,6 +20,7 @@ from .deciding import cost_curves, labels_to_check, thresholds_table
 from .examined_rows import ExaminedRows, notable_rows, uncertainty_sample
 from .numbers import ReportNumbers
 from .provenance import how_it_was_made
+from .region_numbers import region_numbers
 from .verdict import calibration_verdict
 
 # Intervals and uncertainties cost more than probabilities; a sample of rows shows them as well.
@@ -116,6 +117,7 @@ def gather(
         checks=labels_to_check(prob, codes, labels, _numbers(shown, len(codes))),
         costs=cost_curves(prob, codes, labels),
         thresholds=thresholds_table(prob, codes, labels),
+        regions=region_numbers(model, X, prob, codes),
         cautions=list(dict.fromkeys([*cautions, *few_rows_of_a_class(codes, labels)])),
     )
 

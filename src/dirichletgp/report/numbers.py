@@ -126,6 +126,8 @@ class ReportNumbers:
         For targets of precision and recall.
     cautions : list of str
         What to know before the numbers are believed.
+    regions : dict or None
+        Where the model has regions and how good each is; None if it has only one.
 
     Examples
     --------
@@ -158,6 +160,7 @@ class ReportNumbers:
     costs: list[dict[str, Any]] = field(default_factory=list)
     thresholds: list[dict[str, Any]] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
+    regions: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Dicts, lists, texts and numbers."""

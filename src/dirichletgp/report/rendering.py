@@ -57,7 +57,7 @@ def render(numbers: ReportNumbers) -> str:
         report=numbers,
         confusion=confusion_table(numbers.confusion, numbers.classes),
         data=_safe_json(numbers),
-        style=_page_file("report.css"),
+        style=_page_file("report.css") + _page_file("regions.css"),
         script=_scripts(),
     )
 

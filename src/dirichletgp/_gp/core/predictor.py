@@ -40,7 +40,7 @@ from .probabilities.tolerance import classes_in_doubt, probabilities_within
 from .regressions import Basis, Latents, Posterior, plus_identity, shared_matrix
 
 # A whose smallest eigenvalue is zero cannot be factored; this much of s2 is nothing.
-_RIDGE = 1e-11
+RIDGE = 1e-11
 
 
 class Predictor(Protocol):
@@ -168,7 +168,7 @@ def make_predictor(basis: Basis, posterior: Posterior, grams: Array) -> Predicto
     return ManyClassPredictor(basis, posterior, shared, posterior.transform.ratio)
 
 
-def _factored(matrix: Array) -> Array:
+def factored(matrix: Array) -> Array:
     """A lower factor of a matrix that is positive definite, or would be but for rounding.
 
     Sums that rows were added to and taken from a great many times may round to less than nothing.
@@ -177,18 +177,18 @@ def _factored(matrix: Array) -> Array:
         return cholesky(matrix)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
-        floor = max(_RIDGE, 1e-9 * float(values[-1]))
+        floor = max(RIDGE, 1e-9 * float(values[-1]))
         return cholesky(np.ascontiguousarray((vectors * np.maximum(values, floor)) @ vectors.T))
 
 
 def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
     """One mean and one triangle for the difference of two classes."""
     coefficients = posterior.coefficients[1:] - posterior.coefficients[:1]
-    a = plus_identity(np.zeros(basis.factor.shape), 2.0 + _RIDGE)
+    a = plus_identity(np.zeros(basis.factor.shape), 2.0 + RIDGE)
     for factor in posterior.factors:
         a -= inverse_from_cholesky(factor)
     # A lower factor of A turned upside down is an upper one of A.
-    turned = _factored(np.ascontiguousarray(a[::-1, ::-1]))
+    turned = factored(np.ascontiguousarray(a[::-1, ::-1]))
     triangle = np.ascontiguousarray(turned[::-1, ::-1].T)
     return TwoClassPredictor(
         solve_rows_transposed(basis.factor, coefficients)[0],

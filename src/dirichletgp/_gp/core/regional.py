@@ -114,18 +114,16 @@ class RegionalBasis:
 
     def add_rows(self, statistics: RegionalStatistics, rows: RowsInOrder, workers: Workers) -> None:
         """Add the statistics of rows, in place: many rows at a time, region by region."""
-        alone = Workers(1)
         statistics.counts[:] += rows.class_weights
         for X, codes, weights in _many_at_a_time(rows, workers):
 
             def add(
-                part: tuple[int, Integers, Array],
+                place: tuple[int, Integers, Array],
                 rows: tuple[Array, Integers, Array | None] = (X, codes, weights),
             ) -> None:
-                region, positions, _ = part
-                own = _taken(*rows, positions, statistics.counts)
-                basis = apart(self.bases[region])
-                statistics.parts[region].add_rows(own, basis.vectors, alone)
+                region, positions, _ = place
+                part = statistics.parts[region]
+                add_rows_of_region(part, self.bases[region], *rows, positions)
 
             for _ in workers.map(add, self.regions.places(X).by_region()):
                 pass
@@ -146,6 +144,19 @@ class RegionalBasis:
 def apart(basis: Basis) -> Basis:
     """The same basis for one thread: what its kernel prepares for its points is not shared."""
     return replace(basis, kernel=copy(basis.kernel))
+
+
+def add_rows_of_region(
+    statistics: ClassStatistics,
+    basis: Basis,
+    X: Array,
+    codes: Integers,
+    weights: Array | None,
+    positions: Integers,
+) -> None:
+    """Add some of scaled rows (n, D) to the statistics of the region that holds them, in place."""
+    own = _taken(X, codes, weights, positions, statistics.counts)
+    statistics.add_rows(own, apart(basis).vectors, Workers(1))
 
 
 def rows_at_once(n_features: int) -> int:

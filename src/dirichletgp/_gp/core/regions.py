@@ -15,11 +15,12 @@ its first principal direction in the metric of the kernel.
 
 import heapq
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Array, Integers
+from .operations import Operations
 
 # Numbers below this stand for missing values: such rows are in the middle of that feature.
 _MISSING = -1e100
@@ -31,6 +32,9 @@ _ZONE = 0.1
 _DIRECTIONS, _FEW_COLUMNS, _STEPS = 3, 64, 10
 # A zone is no thinner than this part of the spread of the rows, so that weights change slowly.
 _THINNEST = 0.01
+# Zones end at rows. Made narrower by this, no row is at the very edge, where rounding would decide:
+# wherever a row is routed, here or on a device, it is in the same regions.
+_WITHIN = 1.0 - 1e-6
 # A cut leaves this part of the rows on either side, at least.
 _SMALLEST_SIDE = 0.1
 
@@ -114,6 +118,45 @@ class Regions:
         along = projected(rows, self.directions[node])
         far = passed(along, float(self.thresholds[node]), float(self.widths[node]))
         return 1.0 - far, far
+
+    def weights_on(self, rows: Any, on: Operations) -> Any:
+        """The weights (n, R) of scaled rows (n, D) in all regions, in the words of `on`.
+
+        `places` is for few of many regions; this is for arrays that are not NumPy's.
+        """
+        known = on.where(rows > _MISSING, rows, 0.0)
+        along = known @ on.array(self.directions.T)
+        s = 0.5 + 0.5 * (along - on.array(self.thresholds)) / on.array(self.widths)
+        s = on.minimum(on.maximum(s, 0.0), 1.0)
+        far = s * s * (3.0 - 2.0 * s)
+        certain = on.take(far, np.zeros(1, dtype=np.intp)) * 0.0 + 1.0
+        sides = on.columns((1.0 - far, far, certain))
+        paths = self._paths()
+        weights = on.take(sides, paths[0])
+        for step in paths[1:]:
+            weights = weights * on.take(sides, step)
+        return weights
+
+    def _paths(self) -> Integers:
+        """The ways to all regions (steps, R): the near side of cut k is k, the far side K + k.
+
+        Where a way is shorter than others, 2 K follows.
+        """
+        n_cuts = len(self.thresholds)
+        found: dict[int, list[int]] = {}
+        left: list[tuple[int, list[int]]] = [(0, [])]
+        while left:
+            node, way = left.pop()
+            if node < 0:
+                found[-1 - node] = way
+                continue
+            near, far = self.children[node].tolist()
+            left += [(near, [*way, node]), (far, [*way, n_cuts + node])]
+        longest = max(len(way) for way in found.values())
+        paths = np.full((longest, self.number), 2 * n_cuts, dtype=np.intp)
+        for region, way in found.items():
+            paths[: len(way), region] = way
+        return paths
 
     def same(self, other: "Regions") -> bool:
         """Whether two trees put every row into the same regions, to the last bit."""
@@ -231,7 +274,8 @@ def _best_cut(rows: Array) -> _Cut | None:
         direction = direction * np.sign(direction[np.abs(direction).argmax()])
         place = _border(projected(rows, direction))
         if place is not None:
-            return _Cut(direction, *place)
+            threshold, width = place
+            return _Cut(direction, threshold, _WITHIN * width)
     return None
 
 

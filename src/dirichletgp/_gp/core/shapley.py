@@ -98,6 +98,15 @@ class Attribution:
     weights: Array
     offsets: Array
 
+    @classmethod
+    def of(
+        cls, basis: Basis, posterior: Posterior, origin: Integers, background: Array
+    ) -> "Attribution":
+        """The latent means of a posterior, against a background of scaled rows (B, D)."""
+        factors = ColumnFactors(basis.kernel, basis.points, origin)
+        weights = point_weights(basis, posterior)
+        return cls(factors, factors.mean(background), weights, posterior.offsets)
+
     @property
     def base(self) -> Array:
         """Latent means (C,) when no column is known."""

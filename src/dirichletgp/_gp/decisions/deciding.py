@@ -84,6 +84,11 @@ class DecidingClassifier(FittedClassifier):
         from the training rows, each by itself. The kernel being a product over features, this has
         a closed form. The values of a row and the base value sum to its prediction.
 
+        With regions, what is explained is the average of the regions of the row with its weights
+        in them held fixed. Features that are not known are drawn from the inducing points of a
+        region, so base values differ from row to row: contributions say what sets a row apart
+        from others of its region.
+
         Parameters
         ----------
         X : array-like of shape (n, n_features)
@@ -122,9 +127,8 @@ class DecidingClassifier(FittedClassifier):
         choice("output", output, OUTPUTS)
         values, base = contributions(self._fitted, self._scaled(X), output, self.n_jobs)
         labels: list[str] | None = [str(label) for label in self.classes_.tolist()]
-        if output == LOG_ODDS and len(base) == 2:
-            values, base, labels = values[:, :, 1], base[1], None
-        base = np.repeat(base[None], len(values), axis=0)
+        if output == LOG_ODDS and base.shape[1] == 2:
+            values, base, labels = values[:, :, 1], base[:, 1], None
         return explained(values, base, np.asarray(X), self._column_names, labels)
 
     def importance(self, X: ArrayLike) -> Array:
@@ -163,7 +167,7 @@ class DecidingClassifier(FittedClassifier):
     def contributions(self, X: ArrayLike) -> tuple[Array, Array, list[str]]:
         """Shapley values of the log-odds (n, n_features, n_classes), base values, and names.
 
-        The same as `explain`, as plain arrays; base values have shape (n_classes,).
+        The same as `explain`, as plain arrays; base values have shape (n, n_classes).
         """
         values, base = contributions(self._fitted, self._scaled(X), LOG_ODDS, self.n_jobs)
         return values, base, self._column_names
@@ -173,7 +177,8 @@ class DecidingClassifier(FittedClassifier):
 
         It is the change in the log-odds of each class against the others that a feature brings
         about when all other features are drawn from the training rows, each by itself; on average
-        over the training rows it is zero. `EffectDisplay` draws it.
+        over the training rows it is zero. `EffectDisplay` draws it. With regions, they are drawn
+        together, from at most 256 lines, and each line is predicted by the regions that hold it.
 
         Parameters
         ----------

@@ -8,17 +8,21 @@ points and means kbar_h(z) over the background, its kernel vector is
     s2 (k_g(x, z) - kbar_g(z)) prod_{h != g} kbar_h(z)
 
 and its prior variance s2 (1 - 2 c_g(x) + k=_g) prod_{h != g} k=_h, where c_g(x) is the mean factor
-between x and the background, and k=_h that between two draws from it.
+between x and the background, and k=_h that between two draws from it. Regions have effects of their
+own (`regional_effects.py`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.arrays import Array, Booleans
+from ..core.arrays import Array, Booleans, Integers
 from ..core.parallel import solve_rows
-from ..training.fitted import Fitted
-from .explanation import against_the_rest, column_factors
+from ..core.shapley import ColumnFactors
+from ..training.fitted import Fitted, Model
+from ..training.regional import RegionalModel
+from .explanation import against_the_rest, origin_and_background
+from .regional_effects import regional_effect
 
 
 @dataclass(frozen=True)
@@ -51,14 +55,30 @@ class Effect:
 
 def effect(fitted: Fitted, scaled: Array, columns: list[int], n_jobs: int | None) -> Effect:
     """The effect of one or two columns of X at the values that they have in scaled rows (n, D)."""
-    factors = column_factors(fitted)
-    lines = fitted.background
-    assert lines is not None
-    own = np.isin(factors.columns, columns)
-    if own.sum() != len(set(columns)):
+    origin, lines = origin_and_background(fitted)
+    model = fitted.model
+    if not set(columns) <= set(origin.tolist()):
         n_classes = len(fitted.classes)
         return Effect(np.zeros((len(scaled), n_classes)), np.zeros((len(scaled), n_classes)))
-    model = fitted.undivided("and effects are those of one model for all rows")
+    if isinstance(model, RegionalModel):
+        own = np.isin(origin, columns)
+        mean, variance = regional_effect(model, lines, own, scaled, n_jobs)
+    else:
+        mean, variance = _effect_of_one(model, origin, lines, columns, scaled, n_jobs)
+    return Effect(against_the_rest(mean), np.sqrt(_variance_against_the_rest(variance)))
+
+
+def _effect_of_one(
+    model: Model,
+    origin: Integers,
+    lines: Array,
+    columns: list[int],
+    scaled: Array,
+    n_jobs: int | None,
+) -> tuple[Array, Array]:
+    """Mean and variance (n, C) of the effect on the latents of one model for all rows."""
+    factors = ColumnFactors(model.kernel, model.points, origin)
+    own = np.isin(factors.columns, columns)
     variance = model.kernel.variance
     means = factors.mean(lines)
     others = means[~own].prod(axis=0)
@@ -67,20 +87,15 @@ def effect(fitted: Fitted, scaled: Array, columns: list[int], n_jobs: int | None
     )
     vectors = variance * (at_values - means[own].prod(axis=0)) * others
     vectors = solve_rows(model.basis.factor, vectors)
-    prior = variance * _prior_shape(fitted, scaled, own)
+    prior = variance * _prior_shape(ColumnFactors(model.kernel, lines, origin), scaled, own)
     posterior = model.prepared(n_jobs)
     unexplained = np.maximum(prior - np.einsum("nm,nm->n", vectors, vectors), 0.0)
-    latent_variance = unexplained[:, None] + posterior.explained(vectors)
-    mean = against_the_rest(vectors @ posterior.coefficients.T)
-    return Effect(mean, np.sqrt(_variance_against_the_rest(latent_variance)))
+    return vectors @ posterior.coefficients.T, unexplained[:, None] + posterior.explained(vectors)
 
 
-def _prior_shape(fitted: Fitted, scaled: Array, own: Booleans) -> Array:
-    """(1 - 2 c + k=) of the own columns times k= of the others, of shape (n,)."""
-    lines = fitted.background
-    assert lines is not None
-    between = column_factors(fitted, lines)
-    pairs = between.mean(lines).mean(axis=1)
+def _prior_shape(between: ColumnFactors, scaled: Array, own: Booleans) -> Array:
+    """(1 - 2 c + k=) of the own columns times k= of the others, (n,); `between` is at the lines."""
+    pairs = between.mean(between.points).mean(axis=1)
     # Columns are drawn each by itself, so means of products are products of means.
     together = float(pairs[own].prod())
     to_background = np.array(

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..core.arrays import AnyArray, Array
+from ..core.arrays import AnyArray, Array, Integers
 from ..core.parallel import Workers
-from ..core.shapley import Attribution, ColumnFactors, point_weights
+from ..core.shapley import Attribution
 from ..training.fitted import Fitted
+from ..training.regional import RegionalModel
+from .regional_explanation import regional_contributions
 
 LOG_ODDS, LATENT = "log_odds", "latent"
 OUTPUTS = (LOG_ODDS, LATENT)
 # Points that importances are measured at.
 _MOST_POINTS = 256
-
-_REASON = "and contributions are those of one model for all rows"
 
 
 class Explanation:
@@ -107,54 +107,45 @@ def explained(
     )
 
 
-def attribution_of(fitted: Fitted, n_jobs: int | None) -> Attribution:
-    """The latent means of a fitted model taken apart; `ValueError` if that cannot be done."""
-    factors = column_factors(fitted)
-    assert fitted.background is not None
-    model = fitted.undivided(_REASON)
-    posterior = model.prepared(n_jobs)
-    return Attribution(
-        factors=factors,
-        background=factors.mean(fitted.background),
-        weights=point_weights(model.basis, posterior),
-        offsets=posterior.offsets,
-    )
+def origin_and_background(fitted: Fitted) -> tuple[Integers, Array]:
+    """Which column of X each scaled one is a part of, and how they are spread.
 
-
-def column_factors(fitted: Fitted, points: Array | None = None) -> ColumnFactors:
-    """The kernel of a fitted model as factors of columns, at its own points or others."""
-    model = fitted.undivided(_REASON)
-    kernel = model.kernel
+    `ValueError` if the latent means of the model cannot be taken apart by columns.
+    """
+    kernel = fitted.model.kernel
     if not kernel.is_product:
         raise ValueError(
             f"kernel={kernel.name!r} is not a product over features, so contributions have no "
             "closed form; fit with kernel='product', 'rbf' or 'auto'."
         )
-    origin = fitted.origin
-    if origin is None:
-        raise ValueError(
-            "the scaler mixes features, so contributions cannot be told apart; fit with one of "
-            "the library's own scalers, such as scaler='quantile'."
-        )
     if fitted.background is None:
         raise ValueError(
-            "the model was saved by an earlier version and does not know how its features are "
-            "spread, which contributions are measured against; fit it again."
+            "the model does not know how its features are spread, which contributions are measured "
+            "against: its scaler mixes features, or it was saved by an earlier version; fit with "
+            "one of the library's own scalers, such as scaler='quantile'."
         )
-    return ColumnFactors(kernel, model.points if points is None else points, origin)
+    origin = fitted.origin
+    assert origin is not None
+    return origin, fitted.background
 
 
 def contributions(
     fitted: Fitted, scaled: Array, output: str, n_jobs: int | None
 ) -> tuple[Array, Array]:
-    """Shapley values (n, n_features, C) of scaled rows, and base values (C,)."""
-    attribution = attribution_of(fitted, n_jobs)
-    with Workers(n_jobs) as workers:
-        of_seen = attribution.values(scaled, workers)
+    """Shapley values (n, n_features, C) of scaled rows, and base values (n, C)."""
+    origin, background = origin_and_background(fitted)
+    model = fitted.model
+    if isinstance(model, RegionalModel):
+        of_seen, base = regional_contributions(model, origin, scaled, n_jobs)
+    else:
+        posterior = model.prepared(n_jobs)
+        attribution = Attribution.of(model.basis, posterior, origin, background)
+        with Workers(n_jobs) as workers:
+            of_seen = attribution.values(scaled, workers)
+        base = np.repeat(attribution.base[None], len(scaled), axis=0)
     n_classes = len(fitted.classes)
     values = np.zeros((len(scaled), fitted.features.number, n_classes))
-    values[:, attribution.factors.columns] = of_seen
-    base = attribution.base
+    values[:, np.unique(origin)] = of_seen
     if output == LOG_ODDS:
         return against_the_rest(values), against_the_rest(base)
     return values, base
@@ -163,20 +154,22 @@ def contributions(
 def importance_at_points(fitted: Fitted, n_jobs: int | None) -> Array:
     """Shares (n_features,) of the columns of X, measured at some inducing points."""
     model = fitted.model
-    points = model.points[:: -(-len(model.points) // _MOST_POINTS)]
+    points = model.points[:: max(1, -(-len(model.points) // _MOST_POINTS))]
     if fitted.origin is None:
         raise ValueError(
             "the scaler mixes features, so their importances cannot be told apart; fit with one "
             "of the library's own scalers, such as scaler='quantile'."
         )
+    n_features = fitted.features.number
+    if len(points) == 0:  # all regions only count
+        return np.full(n_features, 1.0 / n_features)
     if model.kernel.is_product and fitted.background is not None:
         values, _ = contributions(fitted, points, LOG_ODDS, n_jobs)
         importance = np.abs(values).mean(axis=(0, 2))
     else:
         relevance = model.kernel.relevance(points)
-        importance = np.bincount(fitted.origin, relevance, minlength=fitted.features.number)
+        importance = np.bincount(fitted.origin, relevance, minlength=n_features)
     total = importance.sum()
-    n_features = len(importance)
     return importance / total if total > 0 else np.full(n_features, 1.0 / n_features)
 
 

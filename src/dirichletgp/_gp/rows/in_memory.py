@@ -543,4 +543,6 @@ class Encoder:
     def unscaled(self, points: Array) -> Array:
         """Scaled points (M, D) in the units of X, where the scaler can be inverted."""
         inverse = getattr(self.scaler, "inverse_transform", None)
-        return points.copy() if inverse is None else np.asarray(inverse(points), dtype=np.float64)
+        if inverse is None or len(points) == 0:
+            return points.copy()
+        return np.asarray(inverse(points), dtype=np.float64)

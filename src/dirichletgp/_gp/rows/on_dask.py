@@ -34,7 +34,9 @@ from .learning import LEARNED_FROM, Wishes, learned_columns
 from .weights import sample_weights
 
 if TYPE_CHECKING:
+    from ..core.regional import RegionalBasis
     from .door import Given, PassObserver, SampleSize
+    from .regions_on_dask import Solve, Solved
 
 _BRANCHES = 4  # how many results are added at once
 
@@ -128,6 +130,13 @@ class LabelledDaskRows:
         """The class statistics of all rows."""
         total: ClassStatistics = self._summed(_sums_of_chunk, _sum, basis, pooled)
         return total
+
+    def solved_regions(self, basis: "RegionalBasis", solve: "Solve") -> "Solved":
+        """Sums of each region, and what `solve` makes of its basis, jitter and sums."""
+        from .regions_on_dask import solved_regions
+
+        found: Solved = solved_regions(self.chunks, self.encoder, basis, solve)
+        return found
 
     def bound_rows(self, sample: InMemoryRows, wanted: int) -> "InMemoryRows | LabelledDaskRows":
         """The sample; all rows, where they are, if more than were sampled are wanted."""
@@ -233,7 +242,7 @@ def _summaries_together(parts: list[Summary | None], size: int) -> Summary | Non
 
 
 def _sums_of_chunk(task: tuple[Encoder, Basis, bool], chunk: Chunk) -> ClassStatistics:
-    """The class statistics of a chunk, in a basis or in those of regions."""
+    """The class statistics of a chunk in a basis."""
     encoder, basis, pooled = task
     total = basis.no_statistics(len(encoder.classes), pooled)
     if len(chunk.labels):

@@ -8,14 +8,14 @@ has the size of the inducing points comes back to the host, where everything els
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel, KernelGradient
 from ..core.parallel import Workers, row_slices
+from ..core.regional import RegionalBasis
 from ..core.regressions import Basis, Posterior
 from ..core.statistics import (
     BoundStatistics,
@@ -27,7 +27,9 @@ from .categorical import refuse_categories
 from .chunks import chunks, summary_of
 from .columns import Columns
 from .device import Device, Tensor, checked_device
+from .device_posterior import BasisOnDevice, PosteriorOnDevice, sums_there, symmetric
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
+from .regions_on_device import regional_statistics
 from .sources import ArrayReader
 
 if TYPE_CHECKING:
@@ -91,6 +93,8 @@ class DeviceRows:
     labels: InMemoryRows
     scaler: Any = None
 
+    takes_regions: ClassVar[bool] = True
+
     @property
     def class_weights(self) -> Array:
         """Sum of the weights of each class, of shape (C,)."""
@@ -101,10 +105,12 @@ class DeviceRows:
         codes = self.labels.codes
         return [np.flatnonzero(codes == k) for k in range(self.labels.n_classes)]
 
-    def blocks(self, code: int) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
+    def blocks(
+        self, code: int, size: int = _BLOCK_ROWS
+    ) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
         """Places among the rows of a class, scaled rows, and weights as a column or None."""
         positions = self._of_class[code]
-        for place in row_slices(len(positions), _BLOCK_ROWS):
+        for place in row_slices(len(positions), size):
             rows = self.device.xp.take(self.X, self.device.indices(positions[place]), axis=0)
             if self.scaler is None:
                 rows = self.device.floats(rows)
@@ -116,17 +122,21 @@ class DeviceRows:
             yield place, rows, weights
 
     def class_statistics(
-        self, basis: Basis, workers: Workers, observer: "PassObserver", pooled: bool = False
-    ) -> ClassStatistics:
+        self,
+        basis: Basis | RegionalBasis,
+        workers: Workers,
+        observer: "PassObserver",
+        pooled: bool = False,
+    ) -> Any:
         """Sums of the whitened vectors of all rows."""
+        if isinstance(basis, RegionalBasis):
+            return regional_statistics(self, basis)
         n_grams = 1 if pooled else None
         total = ClassStatistics.empty(self.labels.n_classes, len(basis.points), n_grams)
-        points = self.device.array(basis.points)
-        whiten = self.device.array(inverse_factor(basis.factor).T)
+        there = BasisOnDevice(self.device, basis)
         for k in range(self.labels.n_classes):
             for _, rows, weights in self.blocks(k):
-                vectors = basis.kernel.values(rows, points, self.device) @ whiten
-                weight, sums, gram = self._sums(vectors, weights)
+                weight, sums, gram = self._sums(there.vectors(rows), weights)
                 total.counts[k] += weight
                 total.sums[k] += sums
                 total.grams[0 if pooled else k] += gram
@@ -189,35 +199,17 @@ class DeviceRows:
 
     def _sums(self, vectors: Tensor, weights: Tensor | None) -> tuple[float, Array, Array]:
         """Weight, sum (M,) and Gram (M, M) of a block of vectors, on the host."""
-        weighted = vectors if weights is None else weights * vectors
-        weight = len(vectors) if weights is None else float(self.device.xp.sum(weights))
-        gram = self.device.host(weighted.T @ vectors)
-        return weight, self.device.host(self.device.sum(weighted, axis=0)), 0.5 * (gram + gram.T)
+        weight, sums, gram = sums_there(self.device, vectors, weights)
+        return weight, self.device.host(sums), symmetric(self.device.host(gram))
 
     def _by_roots(self, vectors: Tensor, weights: Tensor | None) -> Tensor:
         return vectors if weights is None else self.device.sqrt(weights) * vectors
-
-
-def inverse_factor(factor: Array) -> Array:
-    """Inverse of a lower triangle: products with it stand for solves, which the standard lacks."""
-    return np.asarray(solve_triangular(factor, np.eye(len(factor)), lower=True))
 
 
 def latent_blocks(
     device: Device, basis: Basis, posterior: Posterior, scaler: Any, X: Tensor
 ) -> Iterator[tuple[Array, Array]]:
     """Latent mean and variance (m, C), on the host, of blocks of raw rows on a device."""
-    xp = device.xp
-    points = device.array(basis.points)
-    whiten = device.array(inverse_factor(basis.factor).T)
-    coefficients = device.array(posterior.coefficients.T)
-    solvers = [device.array(inverse_factor(factor).T) for factor in posterior.factors]
+    there = PosteriorOnDevice(BasisOnDevice(device, basis), posterior)
     for place in row_slices(X.shape[0], _BLOCK_ROWS):
-        rows = device.scaled_rows(scaler, X[place, :])
-        vectors = basis.kernel.values(rows, points, device) @ whiten
-        halves = [xp.sum((vectors @ solver) ** 2, axis=1) for solver in solvers]
-        explained = xp.stack(halves, axis=1)  # one column for all classes if the noises are equal
-        unexplained = device.maximum(posterior.variance - xp.sum(vectors * vectors, axis=1), 0.0)
-        mean = device.host(vectors @ coefficients) + posterior.offsets
-        variance = device.host(unexplained[:, None] + explained)
-        yield mean, np.broadcast_to(variance, mean.shape)
+        yield there.latent(device.scaled_rows(scaler, X[place, :]))

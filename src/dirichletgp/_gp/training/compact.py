@@ -4,13 +4,13 @@ Two classes keep one triangle and one vector (`core/predictor.py`). More classes
 their coefficients, and a thin matrix per class (`core/low_rank.py`), whose width and rounding
 follow from the tolerance: the coarsest is taken that leaves all probabilities at the inducing
 points, of which there are most where classes meet, within half of it. The other half is for
-predictions.
+predictions. Regions have few points: there, rows between points are compared too.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,16 @@ from ..core.predictor import (
     two_class_predictor,
 )
 from ..core.probabilities.softmax import class_probabilities
+from ..core.regional import apart
 from ..core.regressions import Basis, Posterior, plus_identity, shared_matrix
 from ..core.statistics import ClassStatistics
 from .fitted import Model, basis_again
+from .regional import AnyModel
 
 # The part of the tolerance that rounding may cost at the inducing points.
 _MARGIN = 0.5
+# The same for regions: they have few points, which say little of other rows.
+_MARGIN_OF_REGIONS = 0.1
 # From coarse to fine, for usual tolerances and for small ones.
 _COARSE = [Rounding(0.1, 1.0), Rounding(0.05, 0.85), Rounding(0.03, 0.7), Rounding(0.01, 0.3)]
 _FINE = [Rounding(1e-3, 0.01), Rounding(1e-5, 0.0)]
@@ -149,18 +153,60 @@ def counts_only(counts: Array) -> ClassStatistics:
     return ClassStatistics(counts, np.empty((len(counts), 0)), np.empty((0, 0, 0)))
 
 
-def compacted(model: Model, tolerance: float, n_jobs: int | None) -> CompactModel:
-    """The compact form of a model; a compact model is its own."""
-    if isinstance(model, CompactModel):
+def compacted(model: AnyModel, tolerance: float, n_jobs: int | None) -> AnyModel:
+    """The compact form of a model; a compact model is its own.
+
+    Regions have their compact forms each; those that only count are small already.
+    """
+    if not model.learns:
         return model
+    if isinstance(model, Model):
+        # The whitened vectors of the points are the rows of L.
+        judges = _Judges(model.basis.factor, _MARGIN * tolerance)
+        return _compact_model(model, tolerance, judges, n_jobs)
+
+    def of_region(part: Model) -> Model:
+        if len(part.points) == 0:
+            return part
+        vectors = np.concatenate([part.basis.factor, _between_points(part)])
+        allowed = _MARGIN_OF_REGIONS * tolerance
+        return _compact_model(part, tolerance, _Judges(vectors, allowed), 1)
+
+    with Workers(n_jobs) as workers:
+        parts = tuple(workers.map(of_region, model.models))
+    return replace(model, models=parts, learns=False)
+
+
+class _Judges(NamedTuple):
+    """Whitened vectors (n, M) of rows, and by how much their probabilities may be off."""
+
+    vectors: Array
+    allowed: float
+
+    def accept(self, exact: Array, rounded: Array) -> bool:
+        """Whether probabilities (n, C) are what they should be."""
+        return bool(np.abs(rounded - exact).max() <= self.allowed)
+
+
+def _between_points(model: Model) -> Array:
+    """Whitened vectors (2 M, M) of rows halfway between points and others."""
+    points = model.points
+    rows = np.concatenate([0.5 * (points + np.roll(points, k, axis=0)) for k in (1, 2)])
+    return apart(model.basis).vectors(rows)
+
+
+def _compact_model(
+    model: Model, tolerance: float, judges: _Judges, n_jobs: int | None
+) -> CompactModel:
+    """The compact form of one model, rounded as far as some rows allow."""
     posterior = model.prepared(n_jobs)
     with Workers(n_jobs) as workers:
         basis = model.basis
         shared = cholesky(shared_matrix(model.statistics.total, model.transform))
         if len(posterior.offsets) == 2:
-            form: Any = _two_classes(basis, posterior, shared, tolerance)
+            form: Any = _two_classes(basis, posterior, shared, judges)
         else:
-            form = _many_classes(basis, posterior, shared, tolerance, workers)
+            form = _many_classes(posterior, shared, judges, tolerance, workers)
     return CompactModel(
         basis=basis,
         jitter=model.jitter,
@@ -175,32 +221,32 @@ def compacted(model: Model, tolerance: float, n_jobs: int | None) -> CompactMode
 
 
 def _two_classes(
-    basis: Basis, posterior: Posterior, shared: Array, tolerance: float
+    basis: Basis, posterior: Posterior, shared: Array, judges: _Judges
 ) -> TwoClassForm:
     exact = two_class_predictor(basis, posterior)
     single = exact.triangle.astype(np.float32)
-    values = basis.kernel.values(basis.points, basis.points)
+    values = judges.vectors @ basis.factor.T
     rounded = TwoClassPredictor(
         exact.coefficients, exact.offset, single.astype(np.float64), exact.variance
     )
-    off = np.abs(rounded.probabilities(values.copy(), 0.0) - exact.probabilities(values, 0.0)).max()
-    triangle = single if off <= _MARGIN * tolerance else exact.triangle
+    right = exact.probabilities(values.copy(), 0.0)
+    enough = judges.accept(right, rounded.probabilities(values, 0.0))
+    triangle = single if enough else exact.triangle
     # R says how well probabilities are known (`core/concentration.py`), no more.
     return TwoClassForm(exact.coefficients, exact.offset, triangle, shared.astype(np.float32))
 
 
 def _many_classes(
-    basis: Basis, posterior: Posterior, shared: Array, tolerance: float, workers: Workers
+    posterior: Posterior, shared: Array, judges: _Judges, tolerance: float, workers: Workers
 ) -> ManyClassForm:
-    # The whitened vectors of the points are the rows of L.
-    at_points = posterior.latent(basis.factor)
-    exact = class_probabilities(*at_points)
+    mean, variance = posterior.latent(judges.vectors)
+    exact = class_probabilities(mean, variance)
     usual = tolerance >= _USUAL
     choices = _COARSE if usual else _FINE
     found = eigenvectors(posterior, shared, 0.3 * choices[-1].least, workers)
     triangle: AnyArray = shared.astype(np.float32) if usual else shared
     kept = triangle.astype(np.float64)
-    halves = solve_rows(kept, basis.factor.copy())
+    halves = solve_rows(kept, judges.vectors.copy())
     for rounding in choices:
         corrections = [Rounded.of(own, rounding, halves) for own in found]
         trial = SharedPosterior(
@@ -211,7 +257,7 @@ def _many_classes(
             posterior.transform.ratio,
             [rounded.correction() for rounded in corrections],
         )
-        variance = trial.latent(basis.factor)[1]
-        if np.abs(class_probabilities(at_points[0], variance) - exact).max() <= _MARGIN * tolerance:
+        variance = trial.latent(judges.vectors)[1]
+        if judges.accept(exact, class_probabilities(mean, variance)):
             break
     return ManyClassForm(posterior.coefficients, triangle, corrections)

@@ -15,7 +15,9 @@ import numpy as np
 from ..core.arrays import Array
 from ..core.parallel import row_slices
 from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import LabelTransform, Posterior
+from ..core.regional import RegionalBasis
+from ..core.regressions import Basis, LabelTransform, Posterior
+from ..core.statistics import ClassStatistics
 from ..rows.door import PassObserver
 from ..rows.in_memory import InMemoryRows
 from .fitted import Model
@@ -47,23 +49,21 @@ class Cutter:
     rows : TrainingRows
     settings : DirichletSettings
     resources : Resources
-    in_pieces : bool
-        Whether the fit may be stopped and taken up again, which regions cannot be.
+
+    Attributes
+    ----------
+    best : Proposal or None
+    decided : bool
+        Whether the best proposal needs no further comparison.
     """
 
-    def __init__(
-        self,
-        rows: Any,
-        settings: DirichletSettings,
-        resources: Resources,
-        in_pieces: bool,
-    ):
+    def __init__(self, rows: Any, settings: DirichletSettings, resources: Resources):
         self.rows = rows
         self.settings = settings
         self.resources = resources
         self.decided = False
-        self._best: Proposal | None = None
-        reason = self._obstacle(in_pieces)
+        self.best: Proposal | None = None
+        reason = self._obstacle()
         self._asked_for = not isinstance(settings.n_regions, str) and settings.n_regions > 1
         if self._asked_for and reason:
             raise ValueError(
@@ -71,10 +71,8 @@ class Cutter:
             )
         self._possible = not reason
 
-    def _obstacle(self, in_pieces: bool) -> str:
+    def _obstacle(self) -> str:
         """Why rows cannot be cut, or nothing."""
-        if in_pieces:
-            return "with a checkpoint"
         if not getattr(self.rows.everything, "takes_regions", False):
             return "with rows on a device"
         if not isinstance(self.settings.inducing, str):
@@ -104,25 +102,29 @@ class Cutter:
                     f"{found.cutting.regions.number} regions: {found.loss:.4f}, "
                     f"with lengthscales times {found.stretch:g}"
                 )
-                if self._best is None and not self._asked_for:
+                if self.best is None and not self._asked_for:
                     first = self._log_probabilities_of_first(state, pool, found.judges)
                     loss = _loss(first, found.judges)
                     progress.note(f"{len(state.points)} points without regions: {loss:.4f}")
                     enough = _FAR_BETTER * loss
-                if self._best is None or found.loss < self._best.loss:
-                    self._best = found
+                if self.best is None or found.loss < self.best.loss:
+                    self.best = found
                 if self._asked_for or (found.loss < enough and _is_sure(found, first, 3.0)):
                     self.decided = True
                     break
-            if self._best is None:
+            if self.best is None:
                 progress.note("the rows cannot be cut")
+
+    def take_up(self, best: Proposal | None, decided: bool) -> None:
+        """Go on with what was proposed before a fit was stopped."""
+        self.best, self.decided = best, decided
 
     def is_better_than(self, model: Model) -> bool:
         """Whether the best proposal is worth more than a finished model without regions."""
-        if self._best is None:
+        if self.best is None:
             return False
         with self.resources.progress.stage(Stage.REGIONS, "regions compared"):
-            judges = self._best.judges
+            judges = self.best.judges
 
             def latent(rows: slice) -> tuple[Array, Array]:
                 vectors = model.basis.vectors(judges.X[rows])
@@ -130,46 +132,47 @@ class Cutter:
 
             without = self._log_probabilities(judges, latent)
             loss = _loss(without, judges)
-            better = self._best.loss < (1.0 - _GAIN) * loss and _is_sure(self._best, without, 1.0)
-            chosen = f"{self._best.cutting.regions.number} regions" if better else "no regions"
+            better = self.best.loss < (1.0 - _GAIN) * loss and _is_sure(self.best, without, 1.0)
+            chosen = f"{self.best.cutting.regions.number} regions" if better else "no regions"
             self.resources.progress.note(
-                f"{chosen}: left-out rows {self._best.loss:.4f} with, {loss:.4f} without"
+                f"{chosen}: left-out rows {self.best.loss:.4f} with, {loss:.4f} without"
             )
         return better
 
-    @property
-    def search(self) -> LabelSearch:
-        """What judged the best proposal."""
-        assert self._best is not None
-        return self._best.search
-
-    def model(self, alpha_epsilon: float, observer: PassObserver) -> RegionalModel:
-        """The model of the best proposal, on all rows."""
-        best = self._best
-        assert best is not None
-        progress, workers = self.resources.progress, self.resources.workers
-        number = best.cutting.regions.number
+    def basis(self) -> RegionalBasis:
+        """The bases of the best proposal."""
+        assert self.best is not None
+        progress = self.resources.progress
+        number = self.best.cutting.regions.number
         with progress.stage(Stage.POINTS, f"points of {number} regions"):
-            basis = best.basis(workers)
+            basis = self.best.basis(self.resources.workers)
             progress.note(f"{len(basis.points)} in all")
-        with progress.stage(Stage.STATISTICS, f"statistics: {number} regions, all rows"):
-            statistics: Any = self.rows.everything.class_statistics(basis, workers, observer)
-        transform = best.transform
-        models = tuple(
-            Model(
-                basis=of_region,
-                jitter=jitter,
-                statistics=part,
-                transform=transform,
-                prior=class_prior(self.settings.class_prior, part.counts),
-                alpha_epsilon=alpha_epsilon,
-            )
-            for of_region, jitter, part in zip(
-                basis.bases, basis.jitters, statistics.parts, strict=True
-            )
+        return basis
+
+    def model(
+        self, basis: RegionalBasis, alpha_epsilon: float, observer: PassObserver
+    ) -> RegionalModel:
+        """The model of the best proposal, on all rows."""
+        assert self.best is not None
+        everything, number = self.rows.everything, basis.regions.number
+        constants = self.best.transform, self.settings.class_prior, alpha_epsilon
+        make = partial(_model_of_region, constants)
+        with self.resources.progress.stage(
+            Stage.STATISTICS, f"statistics: {number} regions, all rows"
+        ):
+            if hasattr(everything, "solved_regions"):
+                # Rows on a cluster: regions are solved where their sums are.
+                solved = everything.solved_regions(basis, partial(_solved_region, make))
+                parts, posteriors = zip(*solved, strict=True)
+                counts = everything.class_weights
+            else:
+                statistics = everything.class_statistics(basis, self.resources.workers, observer)
+                parts, posteriors = statistics.parts, [None] * number
+                counts = statistics.counts
+        own = zip(basis.bases, basis.jitters, parts, posteriors, strict=True)
+        return RegionalModel(
+            basis.regions, tuple(make(*each) for each in own), counts, self.rows.prior
         )
-        regional = RegionalModel(basis.regions, models, statistics.counts, self.rows.prior)
-        return regional
 
     def _sizes(self) -> list[Size]:
         settings = self.settings
@@ -212,6 +215,33 @@ class Cutter:
         return np.concatenate(list(parts))
 
 
+def _model_of_region(
+    constants: tuple[LabelTransform, Any, float],
+    basis: Basis,
+    jitter: float,
+    statistics: ClassStatistics,
+    solved: Posterior | None = None,
+) -> Model:
+    """The model of a region, for label transform, `class_prior` and alpha_epsilon."""
+    transform, prior, alpha_epsilon = constants
+    return Model(
+        basis=basis,
+        jitter=jitter,
+        statistics=statistics,
+        transform=transform,
+        prior=class_prior(prior, statistics.counts),
+        alpha_epsilon=alpha_epsilon,
+        solved=solved,
+    )
+
+
+def _solved_region(
+    make: Callable[..., Model], basis: Basis, jitter: float, statistics: ClassStatistics
+) -> Posterior:
+    """The solved regressions of a region."""
+    return make(basis, jitter, statistics).posterior
+
+
 def _loss(log_probabilities: Array, judges: InMemoryRows) -> float:
     """Mean negative log-likelihood of rows."""
     return -float(np.average(log_probabilities, weights=judges.weights))
@@ -219,5 +249,5 @@ def _loss(log_probabilities: Array, judges: InMemoryRows) -> float:
 
 def _is_sure(proposal: Proposal, other: Array, errors: float) -> bool:
     """Whether rows gain over other log probabilities (n,) by so many standard errors."""
-    gain = proposal.search.log_probabilities(proposal.transform) - other
+    gain = proposal.log_probabilities - other
     return bool(gain.mean() > errors * gain.std() / np.sqrt(len(gain)))

@@ -357,14 +357,6 @@ class Fitted:
             return None
         return self.encoder.origin(self.features.columns, self.background.shape[1])
 
-    def undivided(self, reason: str) -> Model:
-        """The model without regions; `ValueError` with the reason why regions will not do."""
-        if isinstance(self.model, Model):
-            return self.model
-        raise ValueError(
-            f"the model has {self.model.regions.number} regions, {reason}; fit with n_regions=1."
-        )
-
     @property
     def inducing_points(self) -> Array:
         """Inducing points in the units of X, where the scaler can be inverted."""
@@ -373,7 +365,8 @@ class Fitted:
     def filled(self, rows: AnyArray) -> AnyArray:
         """Rows (n, D) of numbers, of which none was missing in training, as the scaler takes them.
 
-        If it takes no holes, a missing value becomes that of the inducing point in the middle.
+        If it takes no holes, a missing value becomes that of the inducing point in the middle, or
+        of the background where regions only count and have no points.
         """
         if isinstance(self.encoder.scaler, MixedScaler | ScalerWithTargetCodes):
             return rows
@@ -382,4 +375,9 @@ class Fitted:
                 "X has missing values, but the model was fitted without any, and its scaler has no "
                 "inverse that would say what is typical; fill them, or fit such rows too."
             )
-        return np.where(np.isnan(rows), np.median(self.inducing_points, axis=0), rows)
+        typical = self.model.points
+        if len(typical) == 0:
+            nothing = np.zeros((1, typical.shape[1]))
+            typical = nothing if self.background is None else self.background
+        middle = np.median(self.encoder.unscaled(typical), axis=0)
+        return np.where(np.isnan(rows), middle, rows)

@@ -38,7 +38,8 @@ _MOST_COLUMNS = 128
 # Rows that families are compared on; with no more than so many, all are judged, in folds.
 _ROWS, _FEW_ROWS = 8_000, 1_500
 _FOLDS, _JUDGES = 3, 0.4
-_EVALUATIONS = 12  # of label transforms
+_EVALUATIONS = 12  # of label transforms, by families this close to the best one
+_CLOSE = 1.02
 _FEW_CLASSES = 4  # with more, trying label transforms takes longer than it helps
 # What the final model gains from its points and steps beyond a trial of this kind, as a share of
 # the loss: a lengthscale per feature more than one for all (EEG: a trial called them equal, the
@@ -49,7 +50,9 @@ _FEWEST_ROWS = 20
 _MOST_CLASSES = 2_000
 _ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
-_ITERATIONS, _TOLERANCE = 20, 1e-5
+# Of more classes than this, each costs as much as the rows.
+_SOME_CLASSES = 8
+_ITERATIONS, _TOLERANCE = 20, 1e-4
 # The same for many classes, which differ less in what they gain from a kernel.
 _ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 6
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
@@ -103,10 +106,19 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
 
 
 class Choice(NamedTuple):
-    """A family, and the kernel of it that was learned to judge it, a good one to begin with."""
+    """A family, and the kernel of it that was learned to judge it, a good one to begin with.
+
+    Attributes
+    ----------
+    family : Family
+    kernel : Kernel or None
+    alpha_epsilon : float or None
+        That of the Dirichlet transform that predicts left-out rows best under the kernel.
+    """
 
     family: Family
     kernel: Kernel | None = None
+    alpha_epsilon: float | None = None
 
 
 def choose_family(
@@ -126,12 +138,16 @@ def choose_family(
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
             return Choice(among[-1])
         trials = [_Trial(family, few, estimator, resources) for family in among]
+        gains = np.array([trial.expected_gain for trial in trials])
         losses = np.array([trial.loss() for trial in trials])
-        gains = [trial.expected_gain for trial in trials]
-        best = int(np.argmin(losses * (1.0 - np.array(gains))))
+        expected = losses * (1.0 - gains)
+        for i in np.flatnonzero(expected < _CLOSE * expected.min()):
+            losses[i] = trials[i].refined_loss(losses[i])
+            expected[i] = losses[i] * (1.0 - gains[i])
+        best = int(np.argmin(expected))
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
         resources.progress.note(f"{among[best]} ({'; '.join(said)})")
-    return Choice(among[best], trials[best].kernel)
+    return Choice(among[best], trials[best].kernel, trials[best].alpha_epsilon)
 
 
 def _merged(material: Material, most: int) -> Material:
@@ -166,6 +182,8 @@ class _Trial:
         rows = encoder.rows(material.sample)
         self.rows = rows.take(np.arange(len(rows)))
         self.kernel: Kernel | None = None
+        self.alpha_epsilon: float | None = None
+        self.search: LabelSearch | None = None
         self.pooled = is_pooled(estimator, len(self.prior))
         self.noisy = LabelTransform.dirichlet(_NOISY)
         if self.pooled:
@@ -187,19 +205,14 @@ class _Trial:
         return of_tables + (_GAIN_OF_FEATURES if self.family.ard else 0.0)
 
     def loss(self) -> float:
-        """Mean negative log-likelihood of rows that the kernel was learned without.
-
-        Many rows choose the label transform freely, few only among the Dirichlet ones.
-        """
+        """Mean negative log-likelihood of rows that the kernel was learned without."""
         if len(self.rows) > _FEW_ROWS or self.pooled:
             search = self._search(self._some())
             if self.pooled:
                 return search.score(search.best_transform(self.noisy, _NOISES_OF_MANY))
-            loss, alpha = search.best_alpha()
-            if self.rows.n_classes > _FEW_CLASSES:
-                return loss
-            found = search.best_transform(LabelTransform.dirichlet(alpha), _EVALUATIONS)
-            return search.score(found)
+            loss, self.alpha_epsilon = search.best_alpha()
+            self.search = search
+            return loss
         losses = np.zeros(len(ALPHAS))
         n = 0.0
         for judges in self._folds():
@@ -209,6 +222,13 @@ class _Trial:
                 losses[i] += weight * search.score(LabelTransform.dirichlet(alpha))
             n += weight
         return float(losses.min()) / n
+
+    def refined_loss(self, loss: float) -> float:
+        """The same where many rows choose the label transform freely; few do not."""
+        if self.search is None or self.alpha_epsilon is None or self.rows.n_classes > _FEW_CLASSES:
+            return loss
+        start = LabelTransform.dirichlet(self.alpha_epsilon)
+        return self.search.score(self.search.best_transform(start, _EVALUATIONS))
 
     @property
     def _places(self) -> Integers:
@@ -257,6 +277,8 @@ class _Trial:
         """Kernel, points and jitter, learned from some rows."""
         distinct = np.unique(rows.X, axis=0)
         n_points = _POINTS if len(self.rows) > _FEW_ROWS else _POINTS_FOR_FEW
+        if self.rows.n_classes > _SOME_CLASSES:
+            n_points = _POINTS_FOR_FEW
         rng = np.random.RandomState(0)
         even = np.ones(len(distinct))
         points = choose_points("kmeans", distinct, even, n_points, self.typical, rng)

@@ -7,11 +7,10 @@ rows.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..core.arrays import Array
 from ..core.bound import bound_and_derivatives
@@ -21,16 +20,17 @@ from ..core.regressions import Basis, LabelTransform, make_basis, points_covaria
 from ..core.statistics import sum_of_gradients
 from ..rows.door import BoundRows
 from ..rows.in_memory import InMemoryRows
+from .descent import descend
 from .settings import KernelSettings, Progress, Resources, Stage, warn_caller
 
 JITTER = 1e-6
 # A search ends when an iteration gains less than this per row.
-TOLERANCE = 1e-7
+TOLERANCE = 1e-5
 _LARGEST_JITTER = 1e-2
 # Hyperparameters may move by this much (in logarithms) in one optimisation.
 _LOG_RANGE = 7.0
 # An evaluation of the bound touches as many rows as keep n M^2 near this, within limits.
-_ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 2e9, 4_000, 50_000
+_ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 1e9, 4_000, 50_000
 # With more classes than this the M-sized work per class counts, and a sample is made smaller.
 _MANY_CLASSES = 8
 
@@ -49,6 +49,8 @@ class State:
         Relative to the kernel's variance.
     n_iter : int
         Evaluations so far.
+    curvature : ndarray or None
+        The inverse Hessian that the last search ended with, for the next one to begin with.
     """
 
     kernel: Kernel
@@ -56,6 +58,7 @@ class State:
     noise: float | None = None
     jitter: float = JITTER
     n_iter: int = 0
+    curvature: Array | None = field(default=None, repr=False)
 
 
 AnyState = TypeVar("AnyState", bound=State)
@@ -221,25 +224,16 @@ class KernelSearch:
     def run(self, max_iter: int, tolerance: float = TOLERANCE) -> State:
         """The best state found."""
         start = self.coordinates.vector(self.state)
-        n_logs = len(start) - self.coordinates.move_points * self.state.points.size
-        around = [(value - _LOG_RANGE, value + _LOG_RANGE) for value in start[:n_logs]]
-        anywhere = [(None, None)] * (len(start) - n_logs)
-        found = minimize(
-            self._loss,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=around + anywhere,
-            options={
-                "maxiter": max_iter,
-                "maxfun": 2 * max_iter + 5,
-                "ftol": tolerance,
-                "gtol": 1e-5,
-            },
-        )
-        # 1 is max_iter; a line search that finds nothing better is an end.
-        self.converged = found.status != 1
-        return replace(self.best, n_iter=self.state.n_iter + self.n_evaluations)
+        reach = np.full(len(start), _LOG_RANGE)
+        if self.coordinates.move_points:
+            reach[-self.state.points.size :] = np.inf
+        curvature = self.state.curvature
+        if curvature is not None and len(curvature) != len(start):
+            curvature = None
+        found = descend(self._loss, start, reach, curvature, max_iter, tolerance)
+        self.converged = found.converged
+        n_iter = self.state.n_iter + self.n_evaluations
+        return replace(self.best, n_iter=n_iter, curvature=found.curvature)
 
     def _loss(self, vector: Array) -> tuple[float, Array]:
         """Minus the objective per row, and its gradient."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 
 from ..core.arrays import Array, Integers
 from ..core.parallel import (
@@ -54,6 +54,10 @@ _LEAST_DOUBT = 1e-12
 # Where the best noises usually lie from those of a Dirichlet transform, in logarithms (noise_in,
 # noise_out): the search starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
+_SMALL_STEPS = np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, -0.5]])
+_FEW_EVALUATIONS = 5
+# Steps of log separation: to the neighbours of a parabola, and at most at once.
+_STEP, _FARTHEST = 0.2, 0.8
 
 
 def scoring_rows(n_classes: int) -> int:
@@ -177,6 +181,13 @@ class LabelSearch:
         self, start: LabelTransform, evaluations: int = _EVALUATIONS
     ) -> LabelTransform:
         """The three constants with the smallest loss: Nelder-Mead over the noises from `start`."""
+        return self._minimised(start, _USUAL_STEPS, evaluations)
+
+    def improved_transform(self, start: LabelTransform) -> LabelTransform:
+        """The same, where `start` was the best one of a similar model."""
+        return self._minimised(start, _SMALL_STEPS, _FEW_EVALUATIONS)
+
+    def _minimised(self, start: LabelTransform, steps: Array, evaluations: int) -> LabelTransform:
         self.keep_active_classes(start)
         best = start
         best_loss = self.score(start)
@@ -194,7 +205,7 @@ class LabelSearch:
 
         noises = self._repetition * np.array([start.noise_in, start.noise_out])
         origin = np.clip(np.log(noises), low, high)
-        simplex = np.clip(origin + _USUAL_STEPS, low, high)
+        simplex = np.clip(origin + steps, low, high)
         options = {"maxfev": evaluations, "initial_simplex": simplex, "xatol": 0.25, "fatol": 2e-4}
         minimize(loss, origin, method="Nelder-Mead", options=options)
         return best
@@ -203,18 +214,23 @@ class LabelSearch:
         """The smallest loss for the noises of a transform, and the separation that has it."""
         predicted = self.predicted(transform)
         low, high = np.log(self.separation_range)
-        guess = np.log(transform.separation)
+        guess = np.clip(np.log(transform.separation), low + _STEP, high - _STEP)
 
         def loss(log_separation: float) -> float:
-            return self._loss(predicted, float(np.exp(np.clip(log_separation, low, high))))
+            return self._loss(predicted, float(np.exp(log_separation)))
 
-        found = minimize_scalar(
-            loss,
-            bracket=(guess - 0.1, guess + 0.1),
-            method="brent",
-            options={"xtol": 2e-2, "maxiter": 8},
-        )
-        return float(found.fun), float(np.exp(np.clip(found.x, low, high)))
+        # The loss is all but a parabola: four values are enough.
+        places = [guess - _STEP, guess, guess + _STEP]
+        losses = [loss(place) for place in places]
+        slope = losses[2] - losses[0]
+        curvature = losses[2] - 2.0 * losses[1] + losses[0]
+        away = _FARTHEST * np.sign(-slope)
+        if curvature > 0:
+            away = np.clip(-_STEP * slope / (2.0 * curvature), -_FARTHEST, _FARTHEST)
+        places.append(float(np.clip(guess + away, low, high)))
+        losses.append(loss(places[3]))
+        best = int(np.argmin(losses))
+        return losses[best], float(np.exp(places[best]))
 
     def _loss(self, predicted: Predicted, separation: float) -> float:
         mean = separation * predicted.slope + predicted.intercept

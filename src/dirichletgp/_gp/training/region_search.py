@@ -11,6 +11,7 @@ the first one made shorter are tried, as long as left-out rows gain.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..core.regions import Places, Regions, grown
 from ..core.regressions import Basis, LabelTransform
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import InMemoryRows
-from .inducing_points import choose_points
+from .inducing_points import POOL_ROWS, choose_points
 from .kernel_search import JITTER, State, basis_of
 from .label_search import LabelSearch, Predicted, ScoringRows
 from .settings import Resources, class_prior
@@ -173,10 +174,10 @@ class Proposal:
         Mean negative log-likelihood of left-out rows.
     stretch : float
         How long the kernel is, next to the one that was given.
-    search : LabelSearch
-        What judged it.
-    judges : InMemoryRows
-        The left-out rows.
+    judged : ndarray of shape (n,)
+        Positions of the left-out rows.
+    log_probabilities : ndarray of shape (n,)
+        Of their labels.
     """
 
     cutting: "Cutting"
@@ -184,8 +185,13 @@ class Proposal:
     transform: LabelTransform
     loss: float
     stretch: float
-    search: LabelSearch
-    judges: InMemoryRows
+    judged: Integers
+    log_probabilities: Array
+
+    @cached_property
+    def judges(self) -> InMemoryRows:
+        """The left-out rows."""
+        return self.cutting.rows.take(self.judged)
 
     def basis(self, workers: Workers) -> RegionalBasis:
         """The bases of all regions."""
@@ -208,22 +214,26 @@ class Cutting:
         All rows, or a sample of them.
     regions : Regions
     most_points : int
-    resources : Resources
+    seed : int
+        Decides which rows are points.
+    workers : Workers
 
     Attributes
     ----------
+    rows : InMemoryRows
+        The same, each once if they are few.
     members : list of ndarray
         Positions of the rows of each region.
     """
 
     def __init__(
-        self, rows: InMemoryRows, regions: Regions, most_points: int, resources: Resources
+        self, rows: InMemoryRows, regions: Regions, most_points: int, seed: int, workers: Workers
     ):
-        self.rows = rows
+        self.rows = without_repetition(rows)
         self.regions = regions
         self.most_points = most_points
-        self.workers = resources.workers
-        self._seed = resources.rng.randint(2**31)
+        self.seed = seed
+        self.workers = workers
         self.members = self._placed()
 
     def _placed(self) -> list[Integers]:
@@ -255,13 +265,20 @@ class Cutting:
         if len(positions) == 0 or np.ptp(self.rows.codes[positions]) == 0:
             nothing = np.empty((0, n_features))
             return Basis(kernel, nothing, np.empty((0, 0))), JITTER
-        rng = np.random.RandomState((self._seed + region) % 2**31)
+        rng = np.random.RandomState((self.seed + region) % 2**31)
         some = rng.permutation(len(positions))[: 4 * self.most_points]
         distinct = np.unique(self.rows.take(positions[np.sort(some)]).X, axis=0)
         even = np.ones(len(distinct))
         points = choose_points("random", distinct, even, self.most_points, kernel, rng)
         basis, state = basis_of(State(kernel, points))
         return basis, state.jitter
+
+
+def without_repetition(rows: InMemoryRows) -> InMemoryRows:
+    """Few rows, scaled and each once: a weight must mean the same as a repetition."""
+    if len(rows) > POOL_ROWS:
+        return rows
+    return rows.take(np.arange(len(rows))).merged()
 
 
 LabelChoice = Callable[[LabelSearch], LabelTransform]
@@ -287,17 +304,19 @@ def proposals(
     sizes : sequence of Size
     resources : Resources
     """
+    rows = without_repetition(rows)
     some = rows.take(rows.stratified_sample(_ROWS_OF_THE_TREE, resources.rng))
-    judges: InMemoryRows | None = None
+    judged: Integers | None = None
     for size in sizes:
         fewest = min(2 * size.points, len(some) // 2)
         regions = grown(some.X, some.codes, kernel.feature_weights(), size.regions, fewest)
         if regions is None:
             return
-        cutting = Cutting(rows, regions, size.points, resources)
-        if judges is None:
-            judges = rows.take(_judges(cutting, resources.rng))
-        yield _with_best_kernel(cutting, kernel, choose, judges, resources)
+        seed = resources.rng.randint(2**31)
+        cutting = Cutting(rows, regions, size.points, seed, resources.workers)
+        if judged is None:
+            judged = _judges(cutting, resources.rng)
+        yield _with_best_kernel(cutting, kernel, choose, judged, resources)
 
 
 def _judges(cutting: Cutting, rng: np.random.RandomState) -> Integers:
@@ -313,10 +332,11 @@ def _judges(cutting: Cutting, rng: np.random.RandomState) -> Integers:
 
 
 def _with_best_kernel(
-    cutting: Cutting, first: Kernel, choose: LabelChoice, judges: InMemoryRows, resources: Resources
+    cutting: Cutting, first: Kernel, choose: LabelChoice, judged: Integers, resources: Resources
 ) -> Proposal:
-    """The best of ever shorter kernels, for rows that judge."""
+    """The best of ever shorter kernels, for rows at given positions, which judge."""
     best: Proposal | None = None
+    judges = cutting.rows.take(judged)
     places = cutting.regions.places(judges.X)
     for stretch in _STRETCHES:
         kernel = first.stretched(stretch, first.variance)
@@ -325,7 +345,8 @@ def _with_best_kernel(
         loss = search.score(transform)
         if best is not None and loss > (1.0 - _WORTHWHILE) * best.loss:
             break
-        best = Proposal(cutting, kernel, transform, loss, stretch, search, judges)
+        log_p = search.log_probabilities(transform)
+        best = Proposal(cutting, kernel, transform, loss, stretch, judged, log_p)
     assert best is not None
     return best
 

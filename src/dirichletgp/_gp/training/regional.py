@@ -23,7 +23,7 @@ from ..core.parallel import Workers, row_slices
 from ..core.probabilities.softmax import class_probabilities
 from ..core.regional import RegionalBasis, RegionalStatistics, apart, rows_at_once
 from ..core.regions import Regions
-from ..core.regressions import LabelTransform, LogOddsBeliefs, Posterior
+from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from .fitted import LeftOut, Model
 
 # Rows of a region are predicted so many at a time, the last ones padded: the bits of a prediction
@@ -46,12 +46,15 @@ class RegionalModel:
         Weight of the rows of each class, every row once.
     prior : ndarray of shape (C,)
         Class probabilities of all rows.
+    learns : bool, default=True
+        Whether rows can be added: not to compact models (`compact.py`).
     """
 
     regions: Regions
     models: tuple[Model, ...]
     counts: Array
     prior: Array
+    learns: bool = True
 
     @property
     def kernel(self) -> Kernel:
@@ -82,11 +85,6 @@ class RegionalModel:
     def beliefs(self) -> LogOddsBeliefs | None:
         """What labels say about log-odds: each region asks its own sums."""
         return None
-
-    @property
-    def learns(self) -> bool:
-        """Rows can be added and taken away."""
-        return True
 
     @cached_property
     def points(self) -> Array:
@@ -123,6 +121,11 @@ class RegionalModel:
         )
         prior = prior_of(statistics.counts)
         return RegionalModel(self.regions, models, statistics.counts, prior)
+
+    def solved(self, region: int) -> tuple[Basis, Posterior]:
+        """The basis of a region, and its solved regressions."""
+        model = self.models[region]
+        return model.basis, model.posterior
 
     def of_latent(
         self,

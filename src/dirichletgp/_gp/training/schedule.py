@@ -1,14 +1,16 @@
 """The schedule: from labelled rows to a fitted model.
 
 1. Kernel, few points: L-BFGS on the bound and what is believed of the kernel beforehand, with few
-   inducing points and a sample of the rows, as if labels were noisy (alpha_epsilon 0.3).
-2. alpha_epsilon by leave-one-out; where another is better, the kernel follows, and is kept if
-   left-out rows gain.
+   inducing points and a sample of the rows. Where families of kernels were compared, it begins at
+   the kernel and the alpha_epsilon that this has found, otherwise as if labels were noisy
+   (alpha_epsilon 0.3).
+2. In the latter case alpha_epsilon by leave-one-out; where another is better, the kernel follows,
+   and is kept if left-out rows gain. In the former a first label transform, to begin 6 with.
 3. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted
    by how badly the first model predicts each row when it is left out. Points are worth most where
    the classes meet.
-4. Kernel, all points: a few more steps of L-BFGS, because lengthscales found with few points are
-   too smooth for many.
+4. Kernel, all points: one or two more steps with the curvature found before, because lengthscales
+   found with few points are too smooth for many.
 5. Statistics: one pass over all rows.
 6. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
 
@@ -18,17 +20,19 @@ Where there are no more rows than points, the rows themselves are the points: th
 Many classes share one noise and one Gram (`even_labels.py`): 2 and the comparison are skipped.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
-from ..core.parallel import row_slices
+from ..core.parallel import Workers, row_slices
 from ..core.probabilities.softmax import class_probabilities, log_probability_of
 from ..core.probabilities.tolerance import probabilities_within
+from ..core.regional import RegionalBasis, RegionalStatistics
 from ..core.regressions import Basis, LabelTransform, LogOddsBeliefs, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
@@ -49,6 +53,7 @@ from .kernel_search import (
 from .label_search import LabelSearch, rows_that_score, scoring_rows
 from .log_odds import log_odds_beliefs
 from .plain_models import Loss, plain_losses, warn_of_plain_model
+from .region_search import Proposal
 from .regional import AnyModel
 from .set_scores import SetScores, set_scores
 from .settings import DirichletSettings, Progress, Resources, Stage
@@ -70,6 +75,8 @@ _ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.01
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
+# Evaluations of the first search for the label transform; the last begins where it ends.
+_FIRST_EVALUATIONS = 12
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
 _LONG = 3.0
 # So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
@@ -91,6 +98,8 @@ class DirichletState(State):
     alpha_epsilon: float = _FIRST_ALPHA
     even_for: Array | None = None
     """The prior (C,) of many classes, which have one noise; None: two, as the transform says."""
+    labels: LabelTransform | None = None
+    """The label transform that was best with few points, if it was looked for."""
 
     @property
     def transform(self) -> LabelTransform:
@@ -128,13 +137,30 @@ class TrainingRecord(Protocol):
     def trained(self, rng: np.random.RandomState, expected: Expected) -> DirichletState | None:
         """What training found before it was stopped; `rng` is set to what it was then."""
 
-    def keep_trained(self, state: DirichletState, rng: np.random.RandomState) -> None:
-        """Write down what training found."""
+    def proposal(
+        self, rows: InMemoryRows, expected: Expected, workers: Workers
+    ) -> tuple[Proposal | None, bool]:
+        """The regions that were proposed for the rows to learn from, and whether they are taken."""
+
+    def keep_trained(
+        self,
+        state: DirichletState,
+        rng: np.random.RandomState,
+        proposal: Proposal | None = None,
+        decided: bool = False,
+    ) -> None:
+        """Write down what training found, and which regions it proposed."""
+
+    def keep_decision(self) -> None:
+        """Write down that the regions are taken: a pass over all rows begins anew."""
 
     def statistics(self) -> tuple[ClassStatistics, int] | None:
         """The statistics of the first rows, and how many these are."""
 
-    def keep_statistics(self, statistics: ClassStatistics, done: int) -> None:
+    def regional_statistics(self, n_points: Sequence[int]) -> tuple[RegionalStatistics, int] | None:
+        """The same of regions that have so many points each."""
+
+    def keep_statistics(self, statistics: ClassStatistics | RegionalStatistics, done: int) -> None:
         """Write down the statistics of the first rows, if it is time to."""
 
 
@@ -158,6 +184,24 @@ class TrainingRows(NamedTuple):
     class_factors: Array | None = None
 
 
+class Beginning(NamedTuple):
+    """Where the search for the kernel begins.
+
+    Attributes
+    ----------
+    kernel : Kernel or None
+        None: where the settings say.
+    alpha_epsilon : float or None
+        What left-out rows preferred under that kernel, if they were asked.
+    """
+
+    kernel: Kernel | None = None
+    alpha_epsilon: float | None = None
+
+
+_ANYWHERE = Beginning()
+
+
 class Trained(NamedTuple):
     """The outcome of the schedule."""
 
@@ -169,12 +213,22 @@ class Trained(NamedTuple):
 class _Watcher:
     """Tells progress and record how far the pass over all rows has come."""
 
-    def __init__(self, progress: Progress, record: TrainingRecord | None):
+    def __init__(
+        self,
+        progress: Progress,
+        record: TrainingRecord | None,
+        regions: RegionalBasis | None = None,
+    ):
         self._progress = progress
         self._record = record
+        self._regions = regions
 
-    def resumed(self) -> tuple[ClassStatistics, int] | None:
-        return None if self._record is None else self._record.statistics()
+    def resumed(self) -> tuple[Any, int] | None:
+        if self._record is None:
+            return None
+        if self._regions is None:
+            return self._record.statistics()
+        return self._record.regional_statistics([len(b.points) for b in self._regions.bases])
 
     def begin(self, done: int, total: int) -> None:
         self._progress.begin_rows(done, total)
@@ -204,38 +258,39 @@ class Trainer:
         self._pooled = settings.pooled
         self._rows_are_few = not self._pooled and _are_few(rows.sample, self.placer.pool)
         self._search: LabelSearch | None = None
+        self._seed = int(resources.rng.randint(2**31))
 
     def run(
         self,
         record: TrainingRecord | None = None,
-        start: Kernel | None = None,
+        start: Beginning = _ANYWHERE,
         settled: bool = True,
     ) -> Trained:
         """All stages, or those that are left to do after a record of the first ones.
 
-        The search for the kernel begins at `start`, or where the settings say. Rows that are not
+        Rows that are not
         `settled`, the first of a stream, do not decide for a plainer model.
         """
         cutter = None
         if self._may_cut and not self._pooled:
-            cutter = Cutter(self.rows, self.settings, self.resources, in_pieces=record is not None)
-        state = None
-        if record is not None:
-            state = record.trained(self.resources.rng, self._expected)
-            if state is not None:
-                state = replace(state, even_for=self._even_for)
+            cutter = Cutter(self.rows, self.settings, self.resources)
+        state = None if record is None else self._taken_up(record, cutter)
         if state is None:
             state = self._learn_kernel(start)
             if cutter is not None:
                 cutter.propose(state, self.placer.pool)
-                if cutter.decided:
-                    return self._cut(cutter, state)
-            state = self._with_all_points(state)
+            if cutter is None or not cutter.decided:
+                state = self._with_all_points(state)
             if record is not None:
-                record.keep_trained(state, self.resources.rng)
+                found = (None, False) if cutter is None else (cutter.best, cutter.decided)
+                record.keep_trained(state, self.resources.rng, *found)
+        if cutter is not None and cutter.decided:
+            return self._cut(cutter, state, record)
         model = self._finish(state, _Watcher(self.resources.progress, record))
         if cutter is not None and cutter.is_better_than(model):
-            return self._cut(cutter, state)
+            if record is not None:
+                record.keep_decision()
+            return self._cut(cutter, state, record)
         if self.settings.max_iter > 0 and settled and not self._labels_are_guessed:
             if self._rows_are_few:
                 model = self._compared(model, state)
@@ -254,13 +309,23 @@ class Trainer:
         n_regions = self.settings.n_regions
         return n_regions != 1 and (n_regions != "auto" or len(self.rows.sample) >= MANY_ROWS)
 
-    def _cut(self, cutter: Cutter, state: DirichletState) -> Trained:
+    def _taken_up(self, record: TrainingRecord, cutter: Cutter | None) -> DirichletState | None:
+        """What training found before it was stopped, regions included."""
+        state = record.trained(self.resources.rng, self._expected)
+        if state is None:
+            return None
+        if cutter is not None:
+            found = record.proposal(self.rows.sample, self._expected, self.resources.workers)
+            cutter.take_up(*found)
+        return replace(state, even_for=self._even_for)
+
+    def _cut(self, cutter: Cutter, state: DirichletState, record: TrainingRecord | None) -> Trained:
         """The model of the regions that were proposed."""
-        watcher = _Watcher(self.resources.progress, None)
-        model = cutter.model(state.alpha_epsilon, watcher)
-        self._search = cutter.search
+        basis = cutter.basis()
+        watcher = _Watcher(self.resources.progress, record, basis)
+        model = cutter.model(basis, state.alpha_epsilon, watcher)
         warn_of_jitter(model.jitter)
-        return Trained(model, state.n_iter, self._scores(model))
+        return Trained(model, state.n_iter, self._scores(model, cutter.best))
 
     @property
     def _expected(self) -> Expected:
@@ -286,15 +351,35 @@ class Trainer:
         alone = self._pooled and self._labels_are_guessed
         return 0 if alone else self.settings.max_iter
 
-    def _learn_kernel(self, start: Kernel | None) -> DirichletState:
+    def _learn_kernel(self, start: Beginning) -> DirichletState:
         """The kernel with few points, and alpha_epsilon, from samples of the rows."""
-        max_iter = self._steps
-        state = self._start(start)
-        if max_iter > 0:
-            state = self._searched(state, max_iter)
+        state = self._start(start.kernel)
+        if self._steps > 0 and self._alpha_is_open and start.alpha_epsilon is not None:
+            found = self._learn_at_alpha(state, start.alpha_epsilon)
+            if found is not None:
+                return found
+        if self._steps > 0:
+            state = self._searched(state, self._steps)
         if self._alpha_is_open:
             state = self._choose_alpha(state)
         return state
+
+    def _learn_at_alpha(self, state: DirichletState, alpha: float) -> DirichletState | None:
+        """The kernel for the alpha_epsilon that suits its start, unless left-out rows lose."""
+        transform = LabelTransform.dirichlet(alpha)
+        changed = self._with_alpha(state, alpha)
+        found = self._searched(changed, self._steps)
+        with self.resources.progress.stage(Stage.LABELS, "label transform, few points"):
+            search = self._search_of_pool(found)
+            if alpha != state.alpha_epsilon:
+                before = self._search_of_pool(changed).score(transform)
+                if search.score(transform) >= before:
+                    return None
+            if self.settings.label_transform == "learned":
+                transform = search.best_transform(transform, _FIRST_EVALUATIONS)
+                self._say_labels(transform)
+                found = replace(found, labels=transform)
+        return found
 
     def _with_all_points(self, state: DirichletState) -> DirichletState:
         """All points, and the kernel that suits them."""
@@ -303,7 +388,7 @@ class Trainer:
             importance = self._importance(state)
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
             if max_iter > 0 and not self._rows_are_few:
-                state = self._searched(state, max(1, max_iter // 10))
+                state = self._searched(state, max(1, max_iter // 30))
         return state
 
     def _searched(self, state: DirichletState, max_iter: int) -> DirichletState:
@@ -368,27 +453,39 @@ class Trainer:
         loss, alpha = self._best_alpha(state)
         if alpha == state.alpha_epsilon:
             return state
-        # In units of the targets the kernel stays what it is.
-        prior = self.rows.prior
-        after = LabelTransform.dirichlet(alpha).target_variance(prior)
-        stretch = after / state.transform.target_variance(prior)
-        kernel = state.kernel
-        kernel = kernel.with_parameters(kernel.parameters, stretch * kernel.variance)
-        changed = replace(state, kernel=kernel, alpha_epsilon=alpha)
+        changed = self._with_alpha(state, alpha)
         if self.settings.max_iter == 0:
             return changed
         followed = self._searched(changed, max(1, self.settings.max_iter // 4))
         new_loss, _ = self._best_alpha(followed)
         return followed if new_loss < loss else replace(state, n_iter=followed.n_iter)
 
+    def _with_alpha(self, state: DirichletState, alpha: float) -> DirichletState:
+        """The state with another alpha_epsilon; in units of the targets the kernel stays."""
+        prior = self.rows.prior
+        after = LabelTransform.dirichlet(alpha).target_variance(prior)
+        stretch = after / state.transform.target_variance(prior)
+        kernel = state.kernel
+        kernel = kernel.with_parameters(kernel.parameters, stretch * kernel.variance)
+        return replace(state, kernel=kernel, alpha_epsilon=alpha)
+
     def _best_alpha(self, state: DirichletState) -> tuple[float, float]:
         """The smallest loss of rows of the pool under a kernel, and its alpha_epsilon."""
         with self.resources.progress.stage(Stage.ALPHA):
-            basis, state = basis_of(state)
-            statistics = self.placer.pool.class_statistics(basis, self.resources.workers)
-            loss, alpha = self._label_search(basis, statistics, self._leave_out).best_alpha()
+            loss, alpha = self._search_of_pool(state).best_alpha()
             self.resources.progress.note(f"{alpha:g}")
         return loss, alpha
+
+    def _search_of_pool(self, state: DirichletState) -> LabelSearch:
+        """A search for the label transform on rows of the pool alone."""
+        basis, _ = basis_of(state)
+        statistics = self.placer.pool.class_statistics(basis, self.resources.workers)
+        return self._label_search(basis, statistics, self._leave_out)
+
+    def _say_labels(self, found: LabelTransform) -> None:
+        self.resources.progress.note(
+            f"separation {found.separation:.3g}, noises {found.noise_in:.3g} {found.noise_out:.3g}"
+        )
 
     def _importance(self, state: DirichletState) -> Array | None:
         """How much each row of the pool matters for the place of the points, of shape (n,)."""
@@ -451,12 +548,12 @@ class Trainer:
                     search = self._few_rows.label_search(basis, statistics)
                 else:
                     search = self._label_search(basis, statistics, leave_out=True)
-                found = search.best_transform(state.transform)
+                if state.labels is None:
+                    found = search.best_transform(state.transform)
+                else:
+                    found = search.improved_transform(state.labels)
                 self._search = search
-                progress.note(
-                    f"separation {found.separation:.3g}, "
-                    f"noises {found.noise_in:.3g} {found.noise_out:.3g}"
-                )
+                self._say_labels(found)
             return state.alpha_epsilon, found
         alpha = state.alpha_epsilon
         if isinstance(self.settings.alpha_epsilon, str):
@@ -474,13 +571,18 @@ class Trainer:
         pool = self.placer.pool
         many = self._pooled
         size = rows_for_many_classes(len(prior)) if many else scoring_rows(len(prior))
-        rows = rows_that_score(pool, basis, size, self.resources, leave_out)
+        # Always the same rows: what is compared is compared on them.
+        resources = self.resources._replace(rng=np.random.RandomState(self._seed))
+        rows = rows_that_score(pool, basis, size, resources, leave_out)
         kind = EvenLabelSearch if many else LabelSearch
         return kind(statistics, basis.kernel.variance, prior, rows, self.resources.workers)
 
-    def _scores(self, model: AnyModel) -> SetScores:
+    def _scores(self, model: AnyModel, regions: Proposal | None = None) -> SetScores:
         """How likely the labels of left-out rows are, for prediction sets."""
-        if model.left_out is not None:
+        if regions is not None:
+            codes, weights = regions.judges.codes, regions.judges.weights
+            log_p = regions.log_probabilities
+        elif model.left_out is not None:
             pool = self.placer.pool
             codes, weights = pool.codes, pool.weights
             log_p = model.left_out.log_probabilities(pool)
@@ -552,7 +654,7 @@ class Trainer:
             return model, state
         search = self._search
         longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
-        again = self._with_all_points(self._learn_kernel(longer))
+        again = self._with_all_points(self._learn_kernel(Beginning(longer)))
         again = replace(again, n_iter=state.n_iter + again.n_iter)
         other = self._finish(again, _Watcher(progress, None))
         other_loss = self._left_out_loss(other)
@@ -560,6 +662,7 @@ class Trainer:
             model, state, loss = other, again, other_loss
         else:
             self._search = search
+            state = replace(state, n_iter=again.n_iter)
         if loss.is_worse_than(plain[best]):
             warn_of_plain_model(loss.mean, best, plain[best].mean)
         return model, state

@@ -132,6 +132,22 @@ def with_classes(fitted: Fitted, classes: AnyArray, prior: Any, class_weight: An
     return standing_on(after, wider, prior)
 
 
+def with_word_of_regions(after: Fitted, before: AnyModel) -> Fitted:
+    """With a stage in its history that says what became of the regions, if there are any."""
+    if not any(isinstance(model, RegionalModel) for model in (before, after.model)):
+        return after
+    note = f"{_regions_in_words(before)} before, {_regions_in_words(after.model)} now"
+    stage = {"stage": "refreshed regions", "seconds": 0.0, "note": note, "bound_per_row": []}
+    return replace(after, history=[*after.history, stage])
+
+
+def _regions_in_words(model: AnyModel) -> str:
+    if not isinstance(model, RegionalModel):
+        return "no regions"
+    smallest, _, largest = model.summary()["rows of a region"]
+    return f"{len(model.models)} regions of {smallest:,.0f} to {largest:,.0f} rows"
+
+
 def places_among(classes: AnyArray, known: AnyArray) -> Integers:
     """Where known classes stand among all; `ValueError` if one is missing."""
     missing = np.setdiff1d(known, classes)

@@ -4,9 +4,9 @@
 
 Sums up the class statistics of rows in memory for a grid of sizes, with normal scores computed on
 the way as in a fit, and fits non-negative constants to: seconds per row and core = a + b D + c M +
-d M D + e M^2. With regions that hold a row p times, the terms with M count p times, and finding a
-row's regions among R adds f D log2 R. Seconds are those of the processor, with one thread, so that
-company on the machine matters little.
+d M D + e M^2. With regions that hold a row p times, the terms with M count p times, finding a row's
+regions among R adds f D log2 R, and summing n rows at a time, few for each region, g M R / n.
+Seconds are those of the processor, with one thread, so that company on the machine matters little.
 """
 
 import argparse
@@ -120,13 +120,14 @@ def regions(constants, quick):
         ]
     )
     measured = np.array([seconds for seconds, _ in found])
-    routing = np.array([d * np.log2(r) for r, _, d in sizes])
-    constant, _ = nnls((routing / measured)[:, None], np.maximum(1.0 - without / measured, 0.0))
+    more = np.array([[d * np.log2(r), m * r / n] for r, m, d in sizes])
+    own, _ = nnls(more / measured[:, None], 1.0 - without / measured)
     print(f"\n{'R':>5} {'M':>5} {'D':>4} {'held by':>7} {'us per row':>11} {'model':>7}")
-    for (r, m, d), (seconds, held), rest in zip(sizes, found, without, strict=True):
-        model = rest + constant[0] * d * np.log2(r)
+    models = without + more @ own
+    for (r, m, d), (seconds, held), model in zip(sizes, found, models, strict=True):
         print(f"{r:>5} {m:>5} {d:>4} {held:>7.2f} {1e6 * seconds:>11.2f} {1e6 * model:>7.2f}")
-    print(f"\nwith regions: terms with M times the regions of a row, + {constant[0]:.2e} D log2 R")
+    print("\nwith regions: terms with M times the regions of a row, ", end="")
+    print(f"+ {own[0]:.2e} D log2 R + {own[1]:.2e} M R / n, n = {n}")
 
 
 if __name__ == "__main__":

@@ -179,6 +179,8 @@ def draw(found, path):
         axes.set(xscale="log", yscale="log", xlabel="training rows", ylabel=name)
         axes.set_xticks(rows, [f"{n:,}" for n in rows], rotation=30)
         axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}" if axes is left else "")
         for edge in ("top", "right"):
             axes.spines[edge].set_visible(False)
         axes.grid(alpha=0.25, which="both")

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -173,8 +173,6 @@ def _fingerprinted(parts: Iterable[Chunk], digest: Any) -> Iterator[Chunk]:
 @dataclass(frozen=True)
 class ChunkedRows:
     """All rows of a reader, coded and scaled as they are read."""
-
-    takes_regions: ClassVar[bool] = True
 
     reader: Reader
     encoder: Encoder

@@ -140,8 +140,6 @@ class InMemoryRows:
         Maps raw rows (m, D) to scaled rows; None when X is scaled already.
     """
 
-    takes_regions = True
-
     def __init__(
         self,
         X: AnyArray,

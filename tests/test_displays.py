@@ -176,3 +176,5 @@ def test_an_effect_is_a_curve_with_a_band_or_points_or_a_surface():
         model.effect(X, "age")
     with pytest.raises(ValueError, match="label='x' is not among"):
         EffectDisplay.from_estimator(model, X, "dose", label="x")
+    with pytest.raises(TypeError, match="name one feature or two after the rows, got 0"):
+        EffectDisplay.from_estimator(model, "dose")

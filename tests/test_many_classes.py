@@ -1,5 +1,6 @@
 """More classes than a hundred: one Gram and one noise for all, and a few classes that matter."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -216,7 +217,9 @@ def test_a_model_of_many_classes_is_saved_and_made_compact(model, clusters, tmp_
 def test_one_row_per_class_is_recognised():
     rng = np.random.RandomState(0)
     X = 3.0 * rng.randn(150, 4)
-    with pytest.warns(UserWarning, match="unique classes"):
+    with warnings.catch_warnings():
+        # Newer versions of scikit-learn ask whether so many classes are meant.
+        warnings.filterwarnings("ignore", message=".*unique classes", category=UserWarning)
         model = DirichletGPClassifier(random_state=0).fit(X, np.arange(150))
     p = model.predict_proba(X + 0.05 * rng.randn(*X.shape))
     assert np.mean(p.argmax(axis=1) == np.arange(150)) > 0.95

@@ -157,6 +157,13 @@ class DirichletGPClassifier(DecidingClassifier):
     feature_names_in_ : ndarray of shape (n_features,)
         Only when `X` has column names that are all strings.
 
+    See Also
+    --------
+    sklearn.gaussian_process.GaussianProcessClassifier : Laplace approximation, a few thousand rows.
+    sklearn.calibration.CalibratedClassifierCV : Calibrates another classifier on held-out folds.
+    sklearn.ensemble.HistGradientBoostingClassifier : Boosted trees.
+    sklearn.ensemble.StackingClassifier : Trees that see these probabilities too.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -536,6 +543,17 @@ class DirichletGPClassifier(DecidingClassifier):
             The rows cannot all have been added before: a class would be left with less than
             nothing. The model does not know its rows, so not every such mistake can be noticed. The
             model is left as it was.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = make_moons(60, noise=0.3, random_state=0)
+        >>> stream = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+        >>> before = stream.predict_proba(X)
+        >>> stream = stream.partial_fit([[0.0, 3.0]], [1]).forget([[0.0, 3.0]], [1])
+        >>> bool(abs(stream.predict_proba(X) - before).max() < 1e-8)
+        True
         """
         fitted = self._learning("forget")
         rows, labels = self._matrix_and_labels(X, y)
@@ -562,6 +580,18 @@ class DirichletGPClassifier(DecidingClassifier):
         -------
         self
             With the classes of both. The label transform is the one it had.
+
+        Examples
+        --------
+        >>> import copy
+        >>> from sklearn.datasets import make_moons
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = make_moons(60, noise=0.3, random_state=0)
+        >>> here = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+        >>> there = copy.deepcopy(here).decay(0)  # what was learned, without the rows
+        >>> there = there.partial_fit([[0.0, 3.0], [1.0, 3.0]], [1, 0])
+        >>> here.merge(there).class_count_.tolist()
+        [31.0, 31.0]
         """
         fitted = self._learning("merge")
         if not isinstance(other, DirichletGPClassifier):
@@ -587,6 +617,15 @@ class DirichletGPClassifier(DecidingClassifier):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = make_moons(60, noise=0.3, random_state=0)
+        >>> stream = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+        >>> stream.decay(0.5).class_count_.tolist()
+        [15.0, 15.0]
         """
         fitted = self._learning("decay")
         number = isinstance(factor, int | float | np.number) and not isinstance(factor, bool)
@@ -619,6 +658,15 @@ class DirichletGPClassifier(DecidingClassifier):
         -------
         self
             A call that fails or is interrupted leaves the model as it was.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_moons
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X, y = make_moons(60, noise=0.3, random_state=0)
+        >>> stream = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+        >>> stream.refresh(X[:40], y[:40]).class_count_.sum().item()
+        40.0
         """
         fitted = self._learning("refresh")
         rows, labels = self._matrix_and_labels(X, y, raw=True)

@@ -63,6 +63,10 @@ def load_dataset(
         No source has it, or what a source has is damaged or something else. The cache stays as it
         was.
 
+    See Also
+    --------
+    sklearn.datasets.fetch_openml : Other datasets by name.
+
     Notes
     -----
     What a download is checked against. Rows, columns and classes must be the paper's. For eeg,

@@ -110,5 +110,16 @@ def onnx_rows(classifier: Any, X: Any) -> AnyArray:
     Returns
     -------
     ndarray of shape (n, D) and double precision
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> from dirichletgp.export import onnx_rows
+    >>> rows = pd.DataFrame({"size": [1.0, None, 3.0, 2.5], "name": ["red", "blue", "blue", "red"]})
+    >>> classifier = DirichletGPClassifier("product", max_iter=2, random_state=0)
+    >>> classifier = classifier.fit(rows, ["a", "b", "b", "a"])
+    >>> onnx_rows(classifier, rows)[:2].tolist()
+    [[1.0, 1.0], [nan, 0.0]]
     """
     return np.ascontiguousarray(classifier._matrix(X), dtype=np.float64)

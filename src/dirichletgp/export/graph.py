@@ -43,7 +43,8 @@ class Graph:
         """Apply an operator; numbers among the inputs become constants."""
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         outputs = [self.name() for _ in range(n_outputs)]
-        self.nodes.append(helper.make_node(operator, names, outputs, **attributes))
+        # A name of its own: onnxruntime 1.18 takes nodes without one for the same node.
+        self.nodes.append(helper.make_node(operator, names, outputs, outputs[0], **attributes))
         return outputs[0] if n_outputs == 1 else outputs
 
     def sum(self, value: str, axis: int, keep: bool = False) -> str:

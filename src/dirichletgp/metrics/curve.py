@@ -32,6 +32,10 @@ class ReliabilityCurve:
     mass : ndarray of shape (B,)
         Proportion of all rows that fall into the bin; sums to one.
 
+    See Also
+    --------
+    sklearn.calibration.calibration_curve : Observed frequencies of a binary problem.
+
     Examples
     --------
     >>> import numpy as np
@@ -96,6 +100,10 @@ def reliability_curve(
     Returns
     -------
     ReliabilityCurve
+
+    See Also
+    --------
+    sklearn.calibration.calibration_curve : Observed frequencies of a binary problem.
 
     Examples
     --------

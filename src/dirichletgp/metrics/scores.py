@@ -51,6 +51,11 @@ def expected_calibration_error(
     float
         Between 0 and 1; 0 is best.
 
+    See Also
+    --------
+    sklearn.calibration.calibration_curve : Observed frequencies of a binary problem.
+    sklearn.metrics.brier_score_loss : A proper score, unlike a calibration error.
+
     Notes
     -----
     The experiments of Milios et al. (2018) took the middle of a bin as its confidence, so that a
@@ -113,6 +118,11 @@ def classwise_calibration_error(
     -------
     float, or ndarray of shape (C,) if per_class
 
+    See Also
+    --------
+    sklearn.calibration.calibration_curve : Observed frequencies of a binary problem.
+    sklearn.metrics.brier_score_loss : A proper score, unlike a calibration error.
+
     Examples
     --------
     >>> from dirichletgp.metrics import classwise_calibration_error
@@ -155,6 +165,10 @@ def mean_negative_log_likelihood(
     -------
     float
         In nats, at least 0; 0 is best.
+
+    See Also
+    --------
+    sklearn.metrics.log_loss : The same from scikit-learn.
 
     Notes
     -----
@@ -205,6 +219,10 @@ def error_rate(
     -------
     float
         Between 0 and 1; 0 is best.
+
+    See Also
+    --------
+    sklearn.metrics.zero_one_loss : The same of predicted labels.
 
     Examples
     --------

@@ -31,7 +31,22 @@ _TYPES = frozenset(
 
 
 class ModelFileError(ValueError):
-    """A file that is truncated, altered, not one of this library's, or from a newer version."""
+    """A file that is truncated, altered, not one of this library's, or from a newer version.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> from dirichletgp.persistence import ModelFileError
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.dgp")
+    ...     _ = path.write_text("something else")
+    ...     try:
+    ...         DirichletGPClassifier.load(path)
+    ...     except ModelFileError:
+    ...         print("refused")
+    refused
+    """
 
 
 class Archive(NamedTuple):

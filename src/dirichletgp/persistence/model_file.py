@@ -92,6 +92,20 @@ def save(
     path : str or path-like
     extras : mapping from str to bytes, default=None
         Kept in the file and given back by `read_extras`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from dirichletgp.persistence import read_extras, save
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "iris.dgp")
+    ...     save(classifier, path, extras={"note": b"measured in March"})
+    ...     read_extras(path)
+    {'note': b'measured in March'}
     """
     check_is_fitted(classifier)
     archive = _described(classifier)
@@ -113,6 +127,21 @@ def load(path: str | os.PathLike[str], cls: type[Classifier]) -> Classifier:
     -------
     cls
         A fitted classifier.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from dirichletgp.persistence import load, save
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "iris.dgp")
+    ...     save(classifier, path)
+    ...     again = load(path, DirichletGPClassifier)
+    >>> bool((again.predict_proba(X) == classifier.predict_proba(X)).all())
+    True
     """
     return load_with_extras(path, cls)[0]
 
@@ -120,7 +149,23 @@ def load(path: str | os.PathLike[str], cls: type[Classifier]) -> Classifier:
 def load_with_extras(
     path: str | os.PathLike[str], cls: type[Classifier]
 ) -> tuple[Classifier, dict[str, bytes]]:
-    """Read a classifier and the extras that were saved with it, as `load` and `read_extras` do."""
+    """Read a classifier and the extras that were saved with it, as `load` and `read_extras` do.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from dirichletgp.persistence import load_with_extras, save
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "iris.dgp")
+    ...     save(classifier, path, extras={"note": b"measured in March"})
+    ...     again, extras = load_with_extras(path, DirichletGPClassifier)
+    >>> extras
+    {'note': b'measured in March'}
+    """
     archive = read_archive(path, _KIND)
     try:
         return _restored(archive, cls), _extras(archive)
@@ -131,7 +176,22 @@ def load_with_extras(
 
 
 def read_extras(path: str | os.PathLike[str]) -> dict[str, bytes]:
-    """The extras that were saved with a classifier, by name."""
+    """The extras that were saved with a classifier, by name.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from dirichletgp.persistence import read_extras, save
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "iris.dgp")
+    ...     save(classifier, path)
+    ...     read_extras(path)
+    {}
+    """
     return _extras(read_archive(path, _KIND))
 
 

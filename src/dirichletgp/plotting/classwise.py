@@ -34,6 +34,10 @@ class ClasswiseCalibrationDisplay:
     lines_ : list of matplotlib Line2D
         One per class, in the order of `classes`.
 
+    See Also
+    --------
+    sklearn.calibration.CalibrationDisplay : Scikit-learn's calibration curves.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -41,6 +41,10 @@ class EffectDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
 
+    See Also
+    --------
+    sklearn.inspection.PartialDependenceDisplay : The effect on predictions of any estimator.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -106,6 +110,11 @@ class EffectDisplay:
         EffectDisplay
         """
         require(estimator, "effect", "effects are those of a fitted DirichletGPClassifier")
+        if len(features) not in (1, 2):
+            raise TypeError(
+                f"name one feature or two after the rows, got {len(features)}: "
+                "EffectDisplay.from_estimator(classifier, X, 'age')."
+            )
         classifier = innermost_classifier(estimator)
         rows = transformed_rows(estimator, X)
         classes = classifier.classes_.tolist()

@@ -25,6 +25,10 @@ class TrainingHistoryDisplay:
     lines_ : list of matplotlib Line2D
         One per stage that evaluated the bound.
 
+    See Also
+    --------
+    sklearn.model_selection.LearningCurveDisplay : Scores against the number of rows.
+
     Examples
     --------
     >>> from dirichletgp.plotting import TrainingHistoryDisplay

@@ -24,6 +24,13 @@ class RejectionCurve:
         Accuracy of the others.
     threshold : ndarray of shape (K,)
         The confidence from which on a row is kept.
+
+    Examples
+    --------
+    >>> from dirichletgp.plotting import rejection_curve
+    >>> curve = rejection_curve([0, 1, 1, 1], [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.2, 0.8]])
+    >>> curve.accuracy[:2].tolist()  # of all rows, and without the least certain one
+    [0.75, 1.0]
     """
 
     rejected: Array
@@ -93,6 +100,10 @@ class RejectionDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     line_ : matplotlib Line2D
+
+    See Also
+    --------
+    sklearn.metrics.DetCurveDisplay : Errors of two kinds against each other.
 
     Examples
     --------

@@ -31,6 +31,10 @@ def feature_relevance(classifier: Any) -> Array:
     ndarray of shape (n_features,)
         Not negative, sums to one.
 
+    See Also
+    --------
+    sklearn.inspection.permutation_importance : Importance by what shuffling a column costs.
+
     Examples
     --------
     >>> import numpy as np
@@ -67,6 +71,10 @@ class FeatureRelevanceDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
+
+    See Also
+    --------
+    sklearn.inspection.permutation_importance : Importance by what shuffling a column costs.
 
     Examples
     --------

@@ -59,6 +59,10 @@ class ReliabilityDisplay:
     bars_ : matplotlib BarContainer
         The histogram.
 
+    See Also
+    --------
+    sklearn.calibration.CalibrationDisplay : Scikit-learn's calibration curves.
+
     Examples
     --------
     >>> import numpy as np

@@ -139,6 +139,17 @@ class ReportNumbers:
         What to know before the numbers are believed.
     regions : dict or None
         Where the model has regions and how good each is; None if it has only one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from dirichletgp.report import gather
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> numbers = gather(classifier, X, y)
+    >>> numbers.n_rows, numbers.classes
+    (150, ['0', '1', '2'])
     """
 
     title: str

@@ -31,6 +31,17 @@ def render(numbers: ReportNumbers) -> str:
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from dirichletgp.report import gather, render
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> page = render(gather(classifier, X, y))
+    >>> page.startswith("<!doctype html>")
+    True
     """
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -88,6 +99,10 @@ def write_report(
     -------
     Path
         The file.
+
+    See Also
+    --------
+    sklearn.metrics.classification_report : Precision and recall of every class, as text.
 
     Examples
     --------

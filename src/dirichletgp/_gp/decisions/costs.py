@@ -22,6 +22,21 @@ class Decision(NamedTuple):
         The expected cost of the decision: that of the label, or of declining.
     declined : ndarray of shape (n,), bool
         Where declining is cheaper than any label.
+
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : A threshold by cross validation.
+    sklearn.model_selection.FixedThresholdClassifier : Applies a threshold in `predict`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = make_moons(60, noise=0.3, random_state=0)
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> decision = classifier.decide(X, costs=[[0, 1], [5, 0]], decline=0.3)
+    >>> bool(decision.cost.max() <= 0.3)  # a dearer decision is declined
+    True
     """
 
     labels: AnyArray

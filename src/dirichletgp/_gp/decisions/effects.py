@@ -34,6 +34,19 @@ class Effect:
     mean : ndarray of shape (n, C)
     deviation : ndarray of shape (n, C)
         Posterior standard deviation.
+
+    See Also
+    --------
+    sklearn.inspection.PartialDependenceDisplay : The effect on predictions of any estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> classifier.effect(X[:5], 2).mean.shape
+    (5, 3)
     """
 
     mean: Array

@@ -38,6 +38,20 @@ class Explanation:
     feature_names : list of str
     output_names : list of str or None
         Classes, if there is a value for each.
+
+    See Also
+    --------
+    sklearn.inspection.permutation_importance : Importance by what shuffling a column costs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> explanation = classifier.explain(X[:5])
+    >>> explanation.values.shape
+    (5, 4, 3)
     """
 
     values: Array

@@ -39,6 +39,10 @@ class LabelIssues:
     quality : ndarray of shape (n,)
         Of all rows of `X`: the probability that the given label is right.
 
+    See Also
+    --------
+    sklearn.model_selection.cross_val_predict : Out-of-sample predictions of any estimator.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -30,6 +30,21 @@ class Threshold(NamedTuple):
     value_interval : tuple of float
         Where the threshold may lie: what left-out rows reach there is not told apart from the
         target.
+
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : A threshold by cross validation.
+    sklearn.model_selection.FixedThresholdClassifier : Applies a threshold in `predict`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from dirichletgp import DirichletGPClassifier
+    >>> X, y = make_moons(60, noise=0.3, random_state=0)
+    >>> classifier = DirichletGPClassifier("rbf", max_iter=2, random_state=0).fit(X, y)
+    >>> found = classifier.threshold(X, y, recall=0.9)
+    >>> bool(found.recall >= 0.9), bool(0 < found.value < 1)
+    (True, True)
     """
 
     value: float

@@ -142,6 +142,11 @@ n_jobs, random_state, verbose
         For every stage of the fit its name, seconds, and the bound per row at every evaluation.
     n_features_in_ : int
 
+    See Also
+    --------
+    sklearn.gaussian_process.GaussianProcessRegressor : Exact regression.
+    sklearn.calibration.CalibratedClassifierCV : Platt scaling (sigmoid) of any classifier.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

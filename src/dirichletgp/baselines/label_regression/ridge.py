@@ -156,6 +156,11 @@ class NystromRidgeClassifier(LabelClassifier):
     scaler_ : transformer
     n_features_in_ : int
 
+    See Also
+    --------
+    sklearn.kernel_approximation.Nystroem : The features, for any linear model.
+    sklearn.kernel_ridge.KernelRidge : Kernel ridge regression without approximation.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

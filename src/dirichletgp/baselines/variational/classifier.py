@@ -75,6 +75,10 @@ random_state, verbose
         Evaluations of the bound, or epochs, that training took.
     n_features_in_ : int
 
+    See Also
+    --------
+    sklearn.gaussian_process.GaussianProcessClassifier : Laplace approximation, a few thousand rows.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

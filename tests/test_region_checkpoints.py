@@ -97,7 +97,9 @@ def test_a_stopped_fit_goes_on(data, tmp_path, monkeypatch, stage, n_regions):
     proposed = []
     propose = cutting.Cutter.propose
     monkeypatch.setattr(
-        cutting.Cutter, "propose", lambda *given: proposed.append(1) or propose(*given)
+        cutting.Cutter,
+        "propose",
+        lambda *given, **more: proposed.append(1) or propose(*given, **more),
     )
     classifier.fit(*data, checkpoint=path)
     assert not path.exists()

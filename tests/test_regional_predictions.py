@@ -347,6 +347,6 @@ def test_many_rows_on_a_device_are_cut_where_that_pays(monkeypatch):
     classifier = quick(n_regions="auto", n_inducing=30).fit(torch.from_numpy(X), y)
     assert classifier.n_regions_ > 1
     X_new, y_new = patchwork(500, 1)
-    assert classifier.score(X_new, y_new) > 0.8
+    assert classifier.score(X_new, y_new) > 0.75
     there = classifier.predict_proba(torch.from_numpy(X_new))
     np.testing.assert_allclose(there, classifier.predict_proba(X_new), atol=1e-8)

@@ -25,12 +25,12 @@ from .settings import KernelSettings, Progress, Resources, Stage, warn_caller
 
 JITTER = 1e-6
 # A search ends when an iteration gains less than this per row.
-TOLERANCE = 1e-5
+TOLERANCE = 1e-7
 _LARGEST_JITTER = 1e-2
 # Hyperparameters may move by this much (in logarithms) in one optimisation.
 _LOG_RANGE = 7.0
 # An evaluation of the bound touches as many rows as keep n M^2 near this, within limits.
-_ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 1e9, 4_000, 50_000
+_ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 2e9, 4_000, 50_000
 # With more classes than this the M-sized work per class counts, and a sample is made smaller.
 _MANY_CLASSES = 8
 
@@ -286,10 +286,14 @@ class KernelTraining:
         objective: Callable[[InMemoryRows, AnyState], Objective],
         max_iter: int,
         tolerance: float = TOLERANCE,
+        share: float = 1.0,
     ) -> Found[AnyState]:
-        """L-BFGS on the objective of a sample; restarted with more jitter if K_mm won't factor."""
+        """L-BFGS on the objective of a sample; restarted with more jitter if K_mm won't factor.
+
+        Where rows are many, a `share` below 1 of those that keep an evaluation fast is drawn.
+        """
         progress = self.resources.progress
-        size = self._sample_size(len(state.points))
+        size = self._sample_size(len(state.points), share)
         chosen = self.rows.sample_of_classes(size, self.resources.rng)
         # Merged, so that a weight and a repetition take the search along the same path, to the bit.
         sample = self.rows.take(chosen).merged()
@@ -308,10 +312,10 @@ class KernelTraining:
             progress.note(f"{search.n_evaluations} evaluations")
         return Found(found, search.converged, size < len(self.rows))
 
-    def _sample_size(self, n_points: int) -> int:
+    def _sample_size(self, n_points: int, share: float) -> int:
         if self.settings.n_subsample is not None:
             return self.settings.n_subsample
-        wanted = _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / self.rows.n_classes)
+        wanted = share * _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / self.rows.n_classes)
         return int(np.clip(wanted, _FEWEST_ROWS, _MOST_ROWS))
 
     def start_kernel(self, pool: InMemoryRows, target_variance: float) -> Kernel:

@@ -58,6 +58,7 @@ _SMALL_STEPS = np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, -0.5]])
 _FEW_EVALUATIONS = 5
 # Steps of log separation: to the neighbours of a parabola, and at most at once.
 _STEP, _FARTHEST = 0.2, 0.8
+_PARABOLAS = 3
 
 
 def scoring_rows(n_classes: int) -> int:
@@ -214,23 +215,29 @@ class LabelSearch:
         """The smallest loss for the noises of a transform, and the separation that has it."""
         predicted = self.predicted(transform)
         low, high = np.log(self.separation_range)
-        guess = np.clip(np.log(transform.separation), low + _STEP, high - _STEP)
+        guess = float(np.clip(np.log(transform.separation), low + _STEP, high - _STEP))
 
         def loss(log_separation: float) -> float:
             return self._loss(predicted, float(np.exp(log_separation)))
 
-        # The loss is all but a parabola: four values are enough.
-        places = [guess - _STEP, guess, guess + _STEP]
-        losses = [loss(place) for place in places]
-        slope = losses[2] - losses[0]
-        curvature = losses[2] - 2.0 * losses[1] + losses[0]
-        away = _FARTHEST * np.sign(-slope)
-        if curvature > 0:
-            away = np.clip(-_STEP * slope / (2.0 * curvature), -_FARTHEST, _FARTHEST)
-        places.append(float(np.clip(guess + away, low, high)))
-        losses.append(loss(places[3]))
-        best = int(np.argmin(losses))
-        return losses[best], float(np.exp(places[best]))
+        value = loss(guess)
+        for _ in range(_PARABOLAS):
+            # The loss is all but a parabola near its lowest place.
+            left, right = loss(guess - _STEP), loss(guess + _STEP)
+            curvature = right - 2.0 * value + left
+            away = _FARTHEST * np.sign(left - right)
+            if curvature > 0:
+                vertex = _STEP * (left - right) / (2.0 * curvature)
+                away = np.clip(vertex, -_FARTHEST, _FARTHEST)
+            place = float(np.clip(guess + away, low + _STEP, high - _STEP))
+            found = loss(place)
+            if found >= value:
+                break
+            moved = abs(place - guess)
+            guess, value = place, found
+            if moved <= 0.5 * _STEP:
+                break
+        return value, float(np.exp(guess))
 
     def _loss(self, predicted: Predicted, separation: float) -> float:
         mean = separation * predicted.slope + predicted.intercept

@@ -49,7 +49,7 @@ def test_the_papers_setting(real_data, name, n_test, alpha, error, error_noise, 
     )
     if name == "letter":
         assert classifier.lengthscale_ == pytest.approx(1.02, abs=0.1)
-        assert classifier.variance_ == pytest.approx(4.6, rel=0.15)
+        assert classifier.variance_ == pytest.approx(4.6, rel=0.2)
 
 
 @pytest.mark.slow

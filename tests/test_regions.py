@@ -376,15 +376,6 @@ def test_some_rows_are_cut_only_after_a_comparison_with_the_finished_model(monke
     assert "left-out rows" in notes[-1]
 
 
-def test_some_rows_of_many_classes_are_not_cut(monkeypatch):
-    monkeypatch.setattr(schedule, "SOME_ROWS", 100)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2))
-    y = np.arange(400) % 5
-    stages = [stage["stage"] for stage in quick(n_regions="auto").fit(X, y).history_]
-    assert not any(stage.startswith("regions") for stage in stages)
-
-
 def test_regions_with_hardly_more_points_in_all_are_not_tried():
     assert [size.regions for size in sizes_to_try(10_000, 1_000, 2, 1e9)] == [20]
     assert [size.regions for size in sizes_to_try(40_000, 1_000, 2, 1e9)] == [80, 20]

@@ -97,9 +97,8 @@ class DirichletGPClassifier(DecidingClassifier):
         the columns that are named or numbered, or where the mask is true. None: none.
     n_regions : int or "auto", default="auto"
         Regions that the rows are cut into, each with inducing points of its own: as much model as
-        there are rows. 1: none are cut. "auto" cuts 20,000 rows or more (30,000 of more
-        than 4 classes), if left-out rows are predicted better so; `n_regions_` and `history_` say
-        what was chosen and why.
+        there are rows. 1: none are cut. "auto" cuts 30,000 rows or more, if left-out
+        rows are predicted better so; `n_regions_` and `history_` say what was chosen and why.
     memory_limit : float, default=1e9
         Most memory of a model with regions, in bytes, which regions, points and classes share:
         16 C M^2 for each region with M points. More rows than that allows for make regions larger.

@@ -58,11 +58,10 @@ from .regional import AnyModel
 from .set_scores import SetScores, set_scores
 from .settings import DirichletSettings, Progress, Resources, Stage
 
-MANY_ROWS = 30_000
-"""So many rows are cut into regions if these are far better than the first model."""
-SOME_ROWS = 20_000
-"""So many rows of few classes are cut if regions are better than the finished model too."""
-_FEW_CLASSES = 4  # with more, judging regions would take a large part of such a fit
+SOME_ROWS = 30_000
+"""So many rows are cut into regions if these are better than the finished model."""
+MANY_ROWS = 100_000
+"""So many are cut without finishing one, if regions are far better than the first model."""
 # Weight of a row that the first model predicts perfectly, next to 1 for one it gets all wrong.
 _SURPRISE_FLOOR = 0.05
 # Of very many classes a pool has a row or two each, which are all as surprising.
@@ -312,8 +311,7 @@ class Trainer:
         """Whether regions are asked for, or there are rows enough to try them."""
         if self.settings.n_regions != "auto":
             return self.settings.n_regions != 1
-        some = len(self.rows.sample) >= SOME_ROWS and len(self.rows.prior) <= _FEW_CLASSES
-        return some or self._rows_are_many
+        return len(self.rows.sample) >= min(SOME_ROWS, MANY_ROWS)
 
     @property
     def _rows_are_many(self) -> bool:

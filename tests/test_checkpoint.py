@@ -126,6 +126,7 @@ def test_an_interrupted_fit_goes_on(
     if random_state == 0:
         whole = quick().fit(X, y, checkpoint=tmp_path / "other.ckpt")
         np.testing.assert_array_equal(classifier.predict_proba(X), whole.predict_proba(X))
+        np.testing.assert_array_equal(classifier.loo_proba(X, y), whole.loo_proba(X, y))
 
 
 def test_a_checkpointed_fit_is_the_fit(data, tmp_path):

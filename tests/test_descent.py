@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dirichletgp._gp.training import descent
 from dirichletgp._gp.training.descent import descend
 from dirichletgp._gp.training.kernel_search import KernelSearch
 
@@ -73,6 +74,19 @@ def test_a_start_at_the_lowest_place_stays_there(bowl):
     assert not np.any(bowl.arguments)
 
 
+def test_a_curvature_that_is_none_is_not_used(bowl):
+    found = descended(bowl, -np.eye(6))
+    assert found.converged
+    np.testing.assert_allclose(bowl.best[1], bowl.lowest, atol=1e-3)
+
+
+def test_of_very_many_coordinates_no_matrix_is_made(monkeypatch, bowl):
+    monkeypatch.setattr(descent, "_MOST_COORDINATES", 5)
+    found = descended(bowl)
+    assert found.converged
+    assert found.curvature is None
+
+
 def test_a_search_hands_its_curvature_on(monkeypatch):
     """The kernel for all points is sought with the curvature that was found with few."""
     from dirichletgp import DirichletGPClassifier
@@ -88,8 +102,8 @@ def test_a_search_hands_its_curvature_on(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2_000, 3))
     y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=2_000) > 0
-    model = DirichletGPClassifier(kernel="rbf", n_inducing=310, max_iter=3, random_state=0)
+    model = DirichletGPClassifier(kernel="rbf", n_inducing=410, max_iter=3, random_state=0)
     model.fit(X, y)
     assert given[0][1] is None
-    assert given[-1][0] == 310
+    assert given[-1][0] == 410
     assert given[-1][1].shape == (4, 4)  # three lengthscales, one variance

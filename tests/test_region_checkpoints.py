@@ -27,6 +27,7 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr(chunks, "_FEWEST_ROWS", 256)
     monkeypatch.setattr(checkpoints, "_SECONDS", 0.0)
     monkeypatch.setattr(checkpoints, "_SHARE", 1e9)
+    monkeypatch.setattr(schedule, "SOME_ROWS", 1_000)
     monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
 
 

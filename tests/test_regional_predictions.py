@@ -341,6 +341,7 @@ def test_rows_on_a_device_are_cut_like_those_here(fitted):
 def test_many_rows_on_a_device_are_cut_where_that_pays(monkeypatch):
     torch = pytest.importorskip("torch")
     pytest.importorskip("array_api_compat")
+    monkeypatch.setattr(schedule, "SOME_ROWS", 1_000)
     monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     torch.set_num_threads(1)
     X, y = patchwork(4_000)

@@ -354,6 +354,7 @@ def test_few_rows_are_not_cut(data):
 
 
 def test_rows_are_cut_where_that_pays(monkeypatch):
+    monkeypatch.setattr(schedule, "SOME_ROWS", 1_000)
     monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     X, y = patchwork(6_000)
     classifier = quick(n_regions="auto", n_inducing=40).fit(X, y)
@@ -382,6 +383,7 @@ def test_regions_with_hardly_more_points_in_all_are_not_tried():
 
 
 def test_rows_are_not_cut_where_that_does_not_pay(monkeypatch):
+    monkeypatch.setattr(schedule, "SOME_ROWS", 1_000)
     monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6_000, 2))
@@ -395,6 +397,7 @@ def test_rows_are_not_cut_where_that_does_not_pay(monkeypatch):
 
 
 def test_the_model_that_regions_are_compared_with_has_labels_chosen_by_many_rows(monkeypatch):
+    monkeypatch.setattr(schedule, "SOME_ROWS", 1_000)
     monkeypatch.setattr(schedule, "MANY_ROWS", 1_000)
     asked = []
 

@@ -106,7 +106,7 @@ class DirichletGPClassifier(DecidingClassifier):
         How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn
         transformer, or not at all.
     max_iter : int, default=80
-        Most L-BFGS iterations with few inducing points; a tenth of that again with all of them. 0
+        Most L-BFGS iterations with few inducing points; a twelfth of that again with all of them. 0
         keeps the starting values.
     n_subsample : int or None, default=None
         Rows that the kernel's parameters are learned from. None: as many as keep an evaluation of

@@ -35,7 +35,7 @@ _WORDS = {
     Stage.REGIONS: "trying regions",
 }
 # Evaluations of each search of a kernel, the last ones short: shares of `max_iter`.
-_EVALUATIONS = (1.0, 1 / 4, 1 / 10)
+_EVALUATIONS = (1.0, 1 / 4, 1 / 12)
 _MOST_OF_A_STAGE = 0.97
 _SHARE_TO_JUDGE_BY = 0.04
 

@@ -11,6 +11,7 @@ from .._gp.core.arrays import AnyArray, Array, Integers
 from .._gp.core.regions import Places, Regions, without_holes
 from ..plotting.kernels import of_columns
 from ..plotting.pipelines import innermost_classifier, transformed_rows
+from .directions import FEWEST_TO_NAME
 
 # What the page shows: regions by how much they add to the loss, columns by their part in cuts.
 _MOST_LISTED, _MOST_COLUMNS = 8, 6
@@ -141,6 +142,8 @@ class _Columns:
     def where(self, region: int) -> list[str]:
         """Between which values of which columns most rows of a region are, but few of all rows."""
         own = self._values[self._home == region]
+        if len(own) < FEWEST_TO_NAME:
+            return []  # so few rows would be given away
         known = np.flatnonzero(~np.isnan(own).all(axis=0)) if len(own) else np.empty(0, np.intp)
         if not len(known):
             return []

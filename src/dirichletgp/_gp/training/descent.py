@@ -18,6 +18,8 @@ from ..core.arrays import Array
 _MEMORY = 20
 # Length of the first step where nothing is known.
 _FIRST_STEP = 0.3
+# Of more coordinates (points that move) the curvature would be too large a matrix to hand on.
+_MOST_COORDINATES = 1_000
 
 
 class Descent(NamedTuple):
@@ -25,13 +27,13 @@ class Descent(NamedTuple):
 
     Attributes
     ----------
-    curvature : ndarray of shape (n, n)
-        An approximation of the inverse Hessian.
+    curvature : ndarray of shape (n, n) or None
+        An approximation of the inverse Hessian; None if there are very many coordinates.
     converged : bool
         Whether steps no longer gained anything, rather than there being too many of them.
     """
 
-    curvature: Array
+    curvature: Array | None
     converged: bool
 
 
@@ -58,23 +60,28 @@ def descend(
     tolerance : float
         A step that gains less than this part of the value is the last.
     """
-    n = len(start)
-    shape = np.eye(n) if curvature is None else cholesky(curvature, lower=True)
+    root = None if curvature is None else _root(curvature)
     first = loss(start)
-    slope = shape.T @ first[1]
-    length = float(np.linalg.norm(slope))
+    slope = first[1] if root is None else root.T @ first[1]
     # The first step of L-BFGS has length one: along the slope, or as far as curvature says.
-    scale = _FIRST_STEP if curvature is None else length
-    shape = shape * (scale if scale > 0 else 1.0)
+    scale = _FIRST_STEP if root is None else float(np.linalg.norm(slope))
+    scale = scale or 1.0
+
+    def step_of(place: Array) -> Array:
+        return scale * (place if root is None else root @ place)
+
+    def by_place(gradient: Array) -> Array:
+        return scale * (gradient if root is None else root.T @ gradient)
 
     def rounded(place: Array) -> tuple[float, Array]:
         if not place.any():
-            return first[0], shape.T @ first[1]
-        step = shape @ place
+            return first[0], by_place(first[1])
+        step = step_of(place)
         inside = np.clip(step, -reach, reach)
         value, gradient = loss(start + inside)
-        return value, shape.T @ np.where(inside == step, gradient, 0.0)
+        return value, by_place(np.where(inside == step, gradient, 0.0))
 
+    n = len(start)
     found = minimize(
         rounded,
         np.zeros(n),
@@ -88,6 +95,20 @@ def descend(
             "gtol": 0.0,
         },
     )
-    inverse = shape @ found.hess_inv.todense() @ shape.T
     # 1 is max_iter; a line search that finds nothing better is an end.
-    return Descent(inverse, found.status != 1)
+    converged = found.status != 1
+    if n > _MOST_COORDINATES:
+        return Descent(None, converged)
+    inverse = scale**2 * found.hess_inv.todense()
+    if root is not None:
+        inverse = root @ inverse @ root.T
+    return Descent(inverse, converged)
+
+
+def _root(curvature: Array) -> Array | None:
+    """The lower Cholesky factor, or None if rounding has left no positive matrix."""
+    try:
+        factor: Array = cholesky(curvature, lower=True)
+    except np.linalg.LinAlgError:
+        return None
+    return factor

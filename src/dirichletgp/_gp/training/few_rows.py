@@ -98,7 +98,8 @@ class FewRows:
         transform: LabelTransform,
     ) -> LeftOut:
         """Predictions of all rows without them, with kernels that did not see them either."""
-        start = replace(state, kernel=state.kernel.pulled_together(), points=self.points)
+        kernel = state.kernel.pulled_together()
+        start = replace(state, kernel=kernel, points=self.points, curvature=None)
 
         def learn(rows: InMemoryRows) -> Basis:
             found = searched(

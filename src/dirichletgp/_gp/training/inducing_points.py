@@ -20,7 +20,7 @@ from ..rows.in_memory import InMemoryRows
 from .settings import KernelSettings, Resources, Stage
 
 # Points that the kernel is first learned with.
-FEW_POINTS = 300
+FEW_POINTS = 400
 # Rows of a sample that stands for all of them: to place points, and to score label transforms.
 POOL_ROWS = 20_000
 # Lloyd's algorithm gains little after this many steps: the points are a basis, not a clustering.

@@ -308,7 +308,7 @@ class KernelTraining:
                 except np.linalg.LinAlgError:
                     n_iter = state.n_iter + search.n_evaluations
                     best: AnyState = search.best  # type: ignore[assignment]
-                    state = more_jitter(replace(best, n_iter=n_iter))
+                    state = more_jitter(replace(best, n_iter=n_iter, curvature=None))
             progress.note(f"{search.n_evaluations} evaluations")
         return Found(found, search.converged, size < len(self.rows))
 

@@ -253,7 +253,9 @@ class LabelSearch:
                 self.rows.codes[rows], mean[rows], variance[rows], self._coarse
             )
 
-        return np.concatenate(list(self.workers.map(of_rows, row_slices(len(mean), 256))))
+        parts = self.workers.map(of_rows, row_slices(len(mean), 256))
+        # Rounding may leave the logarithm of a probability of one above zero.
+        return np.minimum(np.concatenate(list(parts)), 0.0)
 
     def predicted(self, transform: LabelTransform) -> Predicted:
         """Solve the C regressions for the noises of a transform and predict the scoring rows."""

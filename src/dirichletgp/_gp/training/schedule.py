@@ -9,7 +9,7 @@
 3. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted
    by how badly the first model predicts each row when it is left out. Points are worth most where
    the classes meet.
-4. Kernel, all points: one or two more steps with the curvature found before, because lengthscales
+4. Kernel, all points: a few more steps with the curvature found before, because lengthscales
    found with few points are too smooth for many.
 5. Statistics: one pass over all rows.
 6. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
@@ -311,7 +311,7 @@ class Trainer:
         """Whether regions are asked for, or there are rows enough to try them."""
         if self.settings.n_regions != "auto":
             return self.settings.n_regions != 1
-        return len(self.rows.sample) >= min(SOME_ROWS, MANY_ROWS)
+        return len(self.rows.sample) >= SOME_ROWS
 
     @property
     def _rows_are_many(self) -> bool:
@@ -363,8 +363,9 @@ class Trainer:
     def _learn_kernel(self, start: Beginning) -> DirichletState:
         """The kernel with few points, and alpha_epsilon, from samples of the rows."""
         state = self._start(start.kernel)
-        if self._steps > 0 and self._alpha_is_open and start.alpha_epsilon is not None:
-            found = self._learn_at_alpha(state, start.alpha_epsilon)
+        alpha = start.alpha_epsilon if self._leave_out else None
+        if self._steps > 0 and self._alpha_is_open and alpha is not None:
+            found = self._learn_at_alpha(state, alpha)
             if found is not None:
                 return found
         if self._steps > 0:
@@ -398,7 +399,7 @@ class Trainer:
             state = replace(state, points=self.placer.all_points(state.kernel, importance))
             # Of many classes the kernel stays: the search took a quarter of the time of a fit.
             if max_iter > 0 and not self._rows_are_few and not self._pooled:
-                state = self._searched(state, max(1, max_iter // 30))
+                state = self._searched(state, max(1, max_iter // 12))
         return state
 
     def _searched(self, state: DirichletState, max_iter: int) -> DirichletState:
@@ -614,7 +615,7 @@ class Trainer:
         # A kernel that was learned from few rows flatters them, unless they were left out of that.
         few = self._rows_are_few and self.settings.max_iter > 0
         honest = model.left_out is not None or not few
-        return set_scores(np.exp(log_p), codes, own, len(self.rows.prior), honest)
+        return set_scores(np.exp(np.minimum(log_p, 0.0)), codes, own, len(self.rows.prior), honest)
 
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:
@@ -649,7 +650,8 @@ class Trainer:
             longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
             again = self._with_all_points(self._learn_kernel(Beginning(longer)))
         elif not plain[FREQUENCIES].is_worse_than(loss):
-            again = replace(state, kernel=self._typical_kernel(state.transform), n_iter=0)
+            typical = self._typical_kernel(state.transform)
+            again = replace(state, kernel=typical, labels=None, n_iter=0)
         else:
             return model, state
         search = self._search

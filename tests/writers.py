@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp._gp.training.schedule import DirichletState
+from dirichletgp._gp.training.record import DirichletState
 from dirichletgp.paper.store import Store
 from dirichletgp.persistence.checkpoint import Checkpoint
 

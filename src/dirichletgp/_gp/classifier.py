@@ -30,7 +30,8 @@ from .training import streams
 from .training.fitted import Features, FirstRows, Fitted, Waiting
 from .training.inducing_points import POOL_ROWS
 from .training.kernel_choice import AUTO, Material, choose_family, families
-from .training.schedule import Beginning, Trainer, TrainingRecord, TrainingRows
+from .training.record import TrainingRecord
+from .training.schedule import Beginning, Trainer, TrainingRows
 from .training.settings import (
     DirichletSettings,
     Family,

@@ -38,8 +38,8 @@ from .._gp.rows.chunks import chunk_rows
 from .._gp.rows.columns import Columns
 from .._gp.rows.in_memory import InMemoryRows, Summary
 from .._gp.training.fitted import basis_again, packed_grams
+from .._gp.training.record import DirichletState, Expected
 from .._gp.training.region_search import Proposal
-from .._gp.training.schedule import DirichletState, Expected
 from .archive import Archive, ModelFileError, read_archive, write_archive
 from .proposal import proposal_described, proposal_restored
 from .regions import sums_described, sums_restored

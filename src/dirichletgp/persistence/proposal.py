@@ -13,8 +13,8 @@ from .._gp.core.fields import Numbers, check_arrays, expect, real_number, whole_
 from .._gp.core.kernels import KERNELS
 from .._gp.core.parallel import Workers
 from .._gp.rows.in_memory import InMemoryRows
+from .._gp.training.record import Expected
 from .._gp.training.region_search import Cutting, Proposal
-from .._gp.training.schedule import Expected
 from .regions import tree_described, tree_restored
 from .values import Arrays, transform_restored
 

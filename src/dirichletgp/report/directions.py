@@ -55,7 +55,7 @@ def directions(
             continue
         try:
             effect = classifier.effect(Matrix.of(matrix[chosen]), column)
-        except ValueError:  # this kernel, scaler or model of regions has none in closed form
+        except ValueError:  # this kernel or scaler has none in closed form
             return {}
         span = np.ptp(effect.mean, axis=0)
         c = 1 if len(labels) == 2 else int(span.argmax())

@@ -17,21 +17,21 @@
 With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). If many
 rows are predicted better by plain ones, all is learned again from longer lengthscales.
 Where there are no more rows than points, the rows themselves are the points: the exact model.
-Many classes share one noise and one Gram (`even_labels.py`): 2 and the comparison are skipped.
+Many classes share one noise and one Gram (`even_labels.py`): 2, the steps of 4 and the comparison
+are skipped. Many rows may be cut into regions (`cutting.py`): these are proposed after 2 and
+compared with the model of 6.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from ..core.arrays import Array, Integers
+from ..core.arrays import Array
 from ..core.kernels import Kernel
-from ..core.parallel import Workers, row_slices
+from ..core.parallel import row_slices
 from ..core.probabilities.softmax import log_probability_of
-from ..core.regional import RegionalBasis, RegionalStatistics
 from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
@@ -45,7 +45,6 @@ from .kernel_search import (
     TOLERANCE,
     BoundObjective,
     KernelTraining,
-    State,
     WithBelief,
     basis_of,
     warn_of_jitter,
@@ -53,10 +52,11 @@ from .kernel_search import (
 from .label_search import LabelSearch, rows_that_score, scoring_rows
 from .log_odds import learned_beliefs
 from .plain_models import FREQUENCIES, Loss, plain_losses, warn_of_plain_model
+from .record import FIRST_ALPHA, DirichletState, Expected, TrainingRecord, Watcher
 from .region_search import Proposal
 from .regional import AnyModel
 from .set_scores import SetScores, set_scores
-from .settings import DirichletSettings, Progress, Resources, Stage
+from .settings import DirichletSettings, Resources, Stage
 
 SOME_ROWS = 30_000
 """So many rows are cut into regions if these are better than the finished model."""
@@ -66,10 +66,6 @@ MANY_ROWS = 100_000
 _SURPRISE_FLOOR = 0.05
 # Of very many classes a pool has a row or two each, which are all as surprising.
 _MOST_PROBABILITIES = 50_000_000
-# The kernel is learned as if labels were noisy: where they are not, little is lost; where they are
-# and the noise is too small, lengthscales become so short that every row explains itself, and
-# nothing later gets them out of it.
-_FIRST_ALPHA = 0.3
 # Where many rows are alone in their class, rows left out cannot choose. Then labels are taken to be
 # as noisy as this (of many classes: `benchmarks/bench_alone.py`).
 _ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.003
@@ -91,79 +87,6 @@ def _are_few(rows: InMemoryRows, pool: InMemoryRows) -> bool:
     n = len(pool)
     all_there = len(rows) <= POOL_ROWS
     return all_there and n <= _FEW_ROWS and n * rows.n_classes <= _FEW_PROBABILITIES
-
-
-@dataclass(frozen=True)
-class DirichletState(State):
-    """Kernel, points, and the constant of the label transform."""
-
-    alpha_epsilon: float = _FIRST_ALPHA
-    even_for: Array | None = None
-    """The prior (C,) of many classes, which have one noise; None: two, as the transform says."""
-    labels: LabelTransform | None = None
-    """The label transform that was best with few points, if it was looked for."""
-
-    @property
-    def transform(self) -> LabelTransform:
-        """The Dirichlet transform, or one with equal noises."""
-        if self.even_for is not None:
-            return LabelTransform.even(self.alpha_epsilon, self.even_for)
-        return LabelTransform.dirichlet(self.alpha_epsilon)
-
-
-class Expected(NamedTuple):
-    """What a fit knows of a model before it is trained, to compare a record with.
-
-    Attributes
-    ----------
-    kernel : type of Kernel
-    n_classes : int
-    n_features : int
-        Scaled.
-    categories : ndarray of shape (D,) or None
-        How many categories each scaled feature has, 0 for numbers; None: all are numbers.
-    even_for : ndarray of shape (C,) or None
-        The prior of many classes, which have one Gram.
-    """
-
-    kernel: type[Kernel]
-    n_classes: int
-    n_features: int
-    categories: Integers | None
-    even_for: Array | None = None
-
-
-class TrainingRecord(Protocol):
-    """What a long fit writes down on its way."""
-
-    def trained(self, rng: np.random.RandomState, expected: Expected) -> DirichletState | None:
-        """What training found before it was stopped; `rng` is set to what it was then."""
-
-    def proposal(
-        self, rows: InMemoryRows, expected: Expected, workers: Workers
-    ) -> tuple[Proposal | None, bool]:
-        """The regions that were proposed for the rows to learn from, and whether they are taken."""
-
-    def keep_trained(
-        self,
-        state: DirichletState,
-        rng: np.random.RandomState,
-        proposal: Proposal | None = None,
-        decided: bool = False,
-    ) -> None:
-        """Write down what training found, and which regions it proposed."""
-
-    def keep_decision(self) -> None:
-        """Write down that the regions are taken: a pass over all rows begins anew."""
-
-    def statistics(self) -> tuple[ClassStatistics, int] | None:
-        """The statistics of the first rows, and how many these are."""
-
-    def regional_statistics(self, n_points: Sequence[int]) -> tuple[RegionalStatistics, int] | None:
-        """The same of regions that have so many points each."""
-
-    def keep_statistics(self, statistics: ClassStatistics | RegionalStatistics, done: int) -> None:
-        """Write down the statistics of the first rows, if it is time to."""
 
 
 class TrainingRows(NamedTuple):
@@ -210,35 +133,6 @@ class Trained(NamedTuple):
     model: AnyModel
     n_iter: int
     scores: SetScores
-
-
-class _Watcher:
-    """Tells progress and record how far the pass over all rows has come."""
-
-    def __init__(
-        self,
-        progress: Progress,
-        record: TrainingRecord | None,
-        regions: RegionalBasis | None = None,
-    ):
-        self._progress = progress
-        self._record = record
-        self._regions = regions
-
-    def resumed(self) -> tuple[Any, int] | None:
-        if self._record is None:
-            return None
-        if self._regions is None:
-            return self._record.statistics()
-        return self._record.regional_statistics([len(b.points) for b in self._regions.bases])
-
-    def begin(self, done: int, total: int) -> None:
-        self._progress.begin_rows(done, total)
-
-    def advance(self, statistics: ClassStatistics, done: int) -> None:
-        self._progress.rows(done)
-        if self._record is not None:
-            self._record.keep_statistics(statistics, done)
 
 
 class Trainer:
@@ -288,7 +182,7 @@ class Trainer:
                 record.keep_trained(state, self.resources.rng, *found)
         if cutter is not None and cutter.decided:
             return self._cut(cutter, state, record)
-        model = self._finish(state, _Watcher(self.resources.progress, record))
+        model = self._finish(state, Watcher(self.resources.progress, record))
         if cutter is not None and cutter.is_better_than(model):
             if record is not None:
                 record.keep_decision()
@@ -331,7 +225,7 @@ class Trainer:
     def _cut(self, cutter: Cutter, state: DirichletState, record: TrainingRecord | None) -> Trained:
         """The model of the regions that were proposed."""
         basis = cutter.basis()
-        watcher = _Watcher(self.resources.progress, record, basis)
+        watcher = Watcher(self.resources.progress, record, basis)
         model = cutter.model(basis, state.alpha_epsilon, watcher)
         warn_of_jitter(model.jitter)
         return Trained(model, state.n_iter, self._scores(model, cutter.best))
@@ -425,7 +319,7 @@ class Trainer:
     def _start(self, kernel: Kernel | None) -> DirichletState:
         alpha = self.settings.alpha_epsilon
         if isinstance(alpha, str):
-            alpha = _FIRST_ALPHA
+            alpha = FIRST_ALPHA
             if self._labels_are_guessed:
                 alpha = _ALPHA_OF_MANY_ALONE if self._pooled else _ALPHA_OF_ALONE
         transform = LabelTransform.dirichlet(alpha)
@@ -528,7 +422,7 @@ class Trainer:
         parts = workers.map(of_rows, row_slices(len(pool), _BLOCK_ROWS))
         return np.maximum(np.concatenate(list(parts)), 0.0)
 
-    def _finish(self, state: DirichletState, watcher: _Watcher) -> Model:
+    def _finish(self, state: DirichletState, watcher: Watcher) -> Model:
         """The pass over all rows, and the label transform."""
         progress = self.resources.progress
         basis, state = basis_of(state)
@@ -619,7 +513,7 @@ class Trainer:
 
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:
-        typical = self._typical_kernel(LabelTransform.dirichlet(_FIRST_ALPHA))
+        typical = self._typical_kernel(LabelTransform.dirichlet(FIRST_ALPHA))
         return few_rows.FewRows(self.placer, self.training, self.rows.prior, typical)
 
     def _compared(self, model: Model, state: DirichletState) -> Model:
@@ -637,7 +531,7 @@ class Trainer:
         are merely noisy: the bound of transformed labels likes a constant then. A typical kernel,
         with as much noise as left-out rows ask for, sees what there is to be seen.
         """
-        typical = self._typical_kernel(LabelTransform.dirichlet(_FIRST_ALPHA))
+        typical = self._typical_kernel(LabelTransform.dirichlet(FIRST_ALPHA))
         pool, progress = self.placer.pool, self.resources.progress
         with progress.stage(Stage.COMPARISON, "plain models"):
             plain = plain_losses(pool, typical, self.rows.prior, self.resources.workers)
@@ -656,7 +550,7 @@ class Trainer:
             return model, state
         search = self._search
         again = replace(again, n_iter=state.n_iter + again.n_iter)
-        other = self._finish(again, _Watcher(progress, None))
+        other = self._finish(again, Watcher(progress, None))
         gain = self._gain(model, other)
         # What chance would have gained is no reason to give up a kernel that was learned.
         if gain.mean > (0.0 if fails else gain.error):

@@ -286,14 +286,10 @@ class KernelTraining:
         objective: Callable[[InMemoryRows, AnyState], Objective],
         max_iter: int,
         tolerance: float = TOLERANCE,
-        share: float = 1.0,
     ) -> Found[AnyState]:
-        """L-BFGS on the objective of a sample; restarted with more jitter if K_mm won't factor.
-
-        Where rows are many, a `share` below 1 of those that keep an evaluation fast is drawn.
-        """
+        """L-BFGS on the objective of a sample; restarted with more jitter if K_mm won't factor."""
         progress = self.resources.progress
-        size = self._sample_size(len(state.points), share)
+        size = self._sample_size(len(state.points))
         chosen = self.rows.sample_of_classes(size, self.resources.rng)
         # Merged, so that a weight and a repetition take the search along the same path, to the bit.
         sample = self.rows.take(chosen).merged()
@@ -312,10 +308,10 @@ class KernelTraining:
             progress.note(f"{search.n_evaluations} evaluations")
         return Found(found, search.converged, size < len(self.rows))
 
-    def _sample_size(self, n_points: int, share: float) -> int:
+    def _sample_size(self, n_points: int) -> int:
         if self.settings.n_subsample is not None:
             return self.settings.n_subsample
-        wanted = share * _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / self.rows.n_classes)
+        wanted = _ROW_BUDGET / n_points**2 * min(1.0, _MANY_CLASSES / self.rows.n_classes)
         return int(np.clip(wanted, _FEWEST_ROWS, _MOST_ROWS))
 
     def start_kernel(self, pool: InMemoryRows, target_variance: float) -> Kernel:

@@ -73,9 +73,8 @@ _ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.003
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
-# A search for the kernel ends when a step gains less than this part of the bound, and uses this
-# part of the rows that it might.
-_ENOUGH = 1e-5, 0.5
+# A search for the kernel ends when a step gains less than this part of the bound.
+_ENOUGH = 1e-5
 # Evaluations of the first search for the label transform; the last begins where it ends.
 _FIRST_EVALUATIONS = 12
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
@@ -300,8 +299,8 @@ class Trainer:
         # Where left-out rows choose the label transform in the end, they make up for what the last
         # steps along a flat bound would gain. Otherwise the bound is all there is.
         learned = self.settings.label_transform == "learned"
-        care = _ENOUGH if learned else (TOLERANCE, 1.0)
-        return self.training.run(state, self._objective, max_iter, *care).state
+        tolerance = _ENOUGH if learned else TOLERANCE
+        return self.training.run(state, self._objective, max_iter, tolerance).state
 
     def _objective(self, sample: InMemoryRows, state: DirichletState) -> WithBelief:
         """The collapsed bound, and what is believed of the kernel."""

@@ -194,6 +194,17 @@ def test_a_threshold_reaches_its_target_and_the_next_one_does_not(target, score)
     assert found.value_interval[0] <= found.value <= found.value_interval[1]
 
 
+@pytest.mark.parametrize("wanted", [0.9, 0.99, 0.999])
+def test_where_a_recall_is_not_sure_at_any_threshold_the_interval_begins_at_zero(wanted):
+    rng = np.random.default_rng(3)
+    p = rng.uniform(size=60)
+    reached = Reached.of(p, rng.uniform(size=60) < p, None)
+    found = threshold_for(reached, "recall", wanted, 0.95)
+    low, high = found.value_interval
+    assert low <= found.value <= high <= 1.0
+    assert (low == 0.0) == (wanted > 0.9)
+
+
 def test_thresholds_from_left_out_rows_hold_on_new_rows():
     X, y = moons(600)
     classifier = DirichletGPClassifier(**FAST).fit(X, y)

@@ -613,3 +613,22 @@ def test_texts_in_an_array_are_refused_by_the_name_of_their_column():
     X = np.array([[1.0, "red"], [2.0, "blue"]] * 5, dtype=object)
     with pytest.raises(ValueError, match=r"texts in column 1, such as .* categorical_features"):
         DirichletGPClassifier().fit(X, np.arange(10) % 2)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "product"])
+def test_neither_of_two_values_is_not_the_frequent_one(kernel):
+    rng = np.random.default_rng(0)
+    values = np.where(rng.uniform(size=300) < 0.7, "male", "female")
+    y = np.where(values == "male", rng.uniform(size=300) < 0.1, rng.uniform(size=300) < 0.9)
+    frame = pd.DataFrame({"sex": values, "age": rng.normal(size=300)})
+    classifier = DirichletGPClassifier(kernel, n_inducing=30, max_iter=5, random_state=0)
+    classifier.fit(frame, y)
+
+    def probability(value):
+        rows = pd.DataFrame({"sex": pd.Series([value], dtype=object), "age": [0.0]})
+        return classifier.predict_proba(rows)[0, 1]
+
+    male, female = probability("male"), probability("female")
+    assert male < 0.3 < 0.7 < female
+    for strange in ("robot", None):
+        assert male + 0.1 < probability(strange) < female - 0.1

@@ -44,7 +44,7 @@ def explain(
         title=f"{len(values):,} rows of {in_markup(table)}", title_justify="left", box=None
     )
     shown.add_column("column")
-    shown.add_column("mean contribution to the log-odds", justify="right")
+    shown.add_column("mean size of the contribution to the log-odds", justify="right")
     for j in order:
         shown.add_row(in_markup(names[j]), f"{importance[j]:.3f}")
     Console().print(shown)

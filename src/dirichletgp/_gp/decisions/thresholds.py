@@ -108,7 +108,9 @@ def threshold_for(reached: Reached, target: str, wanted: float, level: float) ->
     low, high = reached.interval(target, level)
     place = _first_or_last(reached.share(target) >= wanted, target)
     ends = [_first_or_last(bound >= wanted, target) for bound in (low, high)]
-    values = sorted(np.inf if end is None else float(reached.value[end]) for end in ends)
+    # Where no threshold is sure to do, precision asks for more than any, recall for less.
+    beyond = np.inf if target == PRECISION else 0.0
+    values = sorted(beyond if end is None else float(reached.value[end]) for end in ends)
     value_interval = (values[0], values[1])
     if place is None:
         return Threshold(np.inf, 0.0, 0.0, (0.0, 1.0), (0.0, 1.0), value_interval)

@@ -131,7 +131,7 @@ class Category:
         new = [text for text, code in zip(texts.distinct, codes, strict=True) if code == unknown]
         if new and notify is not None and not self.rare:
             seen = f"column {self.name!r} holds categories the model has not seen"
-            notify(self.name, f"{seen}: {_some(new)}", _first_row(texts, new[0]))
+            notify(self.name, f"{seen}: {_some(new)}", _first_row(texts, new))
         return np.array([*codes, np.nan])[texts.codes][:, None]
 
     def _code(self, text: str, place: dict[str, int], unknown: int) -> int:
@@ -256,13 +256,16 @@ def _read(
         sentence = f"column {name!r} holds texts that are not {what}: {_some(strange)}"
         if notify is None:
             raise ValueError(f"X: {sentence}; correct them, or pass None where a value is missing.")
-        notify(name, sentence, _first_row(texts, strange[0]))
+        notify(name, sentence, _first_row(texts, strange))
     values = [np.nan if value is None else value for value in found]
     return np.array([*values, np.nan])[texts.codes]
 
 
-def _first_row(texts: Texts, text: str) -> int:
-    return int(np.argmax(texts.codes == texts.distinct.index(text)))
+def _first_row(texts: Texts, some: list[str]) -> int:
+    """The first row that holds one of some texts."""
+    wanted = set(some)
+    codes = [code for code, text in enumerate(texts.distinct) if text in wanted]
+    return int(np.argmax(np.isin(texts.codes, codes)))
 
 
 def _some(texts: list[str]) -> str:

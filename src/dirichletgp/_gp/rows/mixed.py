@@ -3,7 +3,7 @@
 A row comes as numbers: NaN where one is missing, and the code of each category. A kernel of tables
 takes categories as codes and missing values as such. Other kernels take numbers alone: for them a
 missing number becomes the median and is marked, and a category has a column of zeros and ones for
-each of its values that is not rare.
+each of its values that is not rare. Two values have one column; anything else is halfway.
 """
 
 from typing import Any, Self
@@ -146,10 +146,15 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             parts.append(on.filled(columns[j], float(self.medians_[j])))
         for j in np.flatnonzero(self._numbers & self.holes_):
             parts.append(_as_numbers(on.is_nan(columns[j]), columns[j], on))
-        for column, kept in zip(columns, self.kept_, strict=True):
+        two_valued = (self.levels == 2) & ~self.holes_
+        for column, kept, is_one_of_two in zip(columns, self.kept_, two_valued, strict=True):
             for code in kept:
-                difference = on.filled(column, -1.0) - (-1.0 if np.isnan(code) else float(code))
-                parts.append(_as_numbers(difference * difference < 0.25, column, on))
+                marks = _as_numbers(_equals(column, code, on), column, on)
+                if is_one_of_two and len(kept) == 1:
+                    # Neither of two values is halfway between them.
+                    others = _as_numbers(_equals(column, 1.0 - code, on), column, on)
+                    marks = marks + 0.5 * (1.0 - marks - others)
+                parts.append(marks)
         return on.columns(tuple(parts))
 
     def inverse_transform(self, X: Array) -> Array:
@@ -169,6 +174,12 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         order = np.concatenate([np.flatnonzero(self._numbers), np.flatnonzero(~self._numbers)])
         rows[:, order] = np.where(lacks, np.nan, rows[:, order])
         return rows
+
+
+def _equals(column: Any, code: float, on: Operations) -> Any:
+    """Where a column (n, 1) holds a code; NaN is the missing one."""
+    difference = on.filled(column, -1.0) - (-1.0 if np.isnan(code) else float(code))
+    return difference * difference < 0.25
 
 
 def _as_numbers(condition: Any, like: Any, on: Operations) -> Any:

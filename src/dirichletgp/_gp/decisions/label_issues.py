@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import Kernel
@@ -14,6 +15,8 @@ from ..core.kernels import Kernel
 _TWINS_OF = 500
 # Correlation of the latent function at two rows that are all but the same.
 _ALIKE = 0.98
+# Mean square of the differences of their columns, which are scaled to about unit variance.
+_APART = 0.05
 _ROWS_AT_ONCE = 4_096
 
 
@@ -102,7 +105,9 @@ def twins_of(rows: Integers, scaled: Array, codes: Integers, kernel: Kernel) -> 
         block = scaled[start : start + _ROWS_AT_ONCE]
         likeness: Any = kernel.values(block, points) / kernel.variance
         same = codes[start : start + _ROWS_AT_ONCE, None] == codes[suspects]
-        likeness[same] = -1.0
+        # To a kernel that is all but linear most rows are alike.
+        apart = cdist(block, points, "sqeuclidean") > _APART * scaled.shape[1]
+        likeness[same | apart] = -1.0
         best = likeness.argmax(axis=0)
         found = likeness[best, np.arange(len(suspects))]
         better = found > alike

@@ -1,6 +1,8 @@
 """Data that tests share, and where the real datasets lie."""
 
+import io
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,3 +30,21 @@ def real_data():
             return file["X"].astype(float), file["y"]
 
     return load
+
+
+@pytest.fixture
+def run(monkeypatch, capfdbinary):
+    """Run a command in this process: exit code, standard output, standard error."""
+    from dirichletgp.cli import main
+
+    def run(*arguments, stdin=b""):
+        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        monkeypatch.setenv("COLUMNS", "120")
+        capfdbinary.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capfdbinary.readouterr()
+        return ended.value.code or 0, captured.out.decode(), captured.err.decode()
+
+    return run

@@ -56,23 +56,6 @@ def write_csv(path, columns, encoding="utf-8", delimiter=","):
     return str(path)
 
 
-@pytest.fixture
-def run(monkeypatch, capfdbinary):
-    """Run a command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments, stdin=b""):
-        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        monkeypatch.setenv("COLUMNS", "120")
-        capfdbinary.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capfdbinary.readouterr()
-        return ended.value.code or 0, captured.out.decode(), captured.err.decode()
-
-    return run
-
-
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """A table to train on, new rows, and what `fit` made of them."""

@@ -1,7 +1,6 @@
 """The command line takes care: of files it is given, of work done, of what people conclude."""
 
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -38,20 +37,9 @@ def table_text(n=80, seed=0, labels=("no", "yes"), **more):
 
 
 @pytest.fixture
-def run(monkeypatch, capfdbinary, tmp_path):
-    """Run a command in a folder of its own: exit code, standard output, standard error."""
+def run(run, monkeypatch, tmp_path):
+    """Run a command in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments, stdin=b""):
-        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        monkeypatch.setenv("COLUMNS", "120")
-        capfdbinary.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capfdbinary.readouterr()
-        return ended.value.code or 0, captured.out.decode(), captured.err.decode()
-
     return run
 
 

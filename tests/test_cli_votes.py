@@ -1,7 +1,6 @@
 """Several target columns on the command line: votes for the classes they are called after."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp.cli import main
 from dirichletgp.cli.console import print_json
 from dirichletgp.cli.voted_table import _drawn
 
@@ -26,19 +24,6 @@ def animals(n, seed):
     votes = [rng.multinomial(3, each / each.sum()) for each in p]
     frame = pd.DataFrame(X.round(4), columns=["size", "noise"])
     return frame.join(pd.DataFrame(votes, columns=["wolf", "cat", "dog"]))
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture(scope="module")

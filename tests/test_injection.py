@@ -14,7 +14,6 @@ pa = pytest.importorskip("pyarrow", reason="the command line reads tables with p
 from browser import CHROMIUM, Browser  # noqa: E402
 from pyarrow import parquet  # noqa: E402
 
-from dirichletgp.cli import main  # noqa: E402
 from dirichletgp.cli.console import printable  # noqa: E402
 from dirichletgp.cli.table_writing import without_formulas  # noqa: E402
 
@@ -49,18 +48,6 @@ def table(tmp_path_factory):
     path = folder / FILE
     frame.to_csv(path, index=False)
     return path
-
-
-@pytest.fixture
-def run(monkeypatch, capfdbinary):
-    def call(*words):
-        monkeypatch.setattr("sys.argv", ["dirichletgp", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = (text.decode("utf-8") for text in capfdbinary.readouterr())
-        return end.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -557,6 +557,38 @@ def test_a_model_saved_from_python_says_that_it_knows_no_columns(run, folder, tm
     assert json.loads(out)["columns"] == []
 
 
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True), (0.0, 1.0)])
+def test_a_model_saved_from_python_is_measured_if_the_target_is_named(run, tmp_path, labels):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["dose", "age"])
+    y = np.array(labels)[(X["dose"] + 0.5 * rng.normal(size=80) > 0).astype(int)]
+    model, table = tmp_path / "m.dgp", tmp_path / "t.csv"
+    fitted = DirichletGPClassifier("rbf", n_inducing=10, max_iter=2, random_state=0)
+    fitted.fit(X[:40], y[:40]).save(model)
+    X.assign(sick=y)[40:].to_csv(table, index=False)
+    assert_fails(run("evaluate", model, table), "pass --target with its name")
+    code, out, err = run("evaluate", model, table, "--target", "sick", "--json")
+    assert code == 0, err
+    accuracy = json.loads(out)["metrics"]["accuracy"]["value"]
+    assert accuracy == pytest.approx(fitted.score(X[40:], y[40:]))
+    page = tmp_path / "r.html"
+    code, _, err = run("report", model, table, "--target", "sick", "-o", page, "--json")
+    assert code == 0, err
+    assert "How well is sick predicted?" in page.read_text()
+    more = ("--recall", "0.8", "--new-rows", "--label", str(labels[1]), "--json")
+    assert run("threshold", model, table, "--target", "sick", *more)[0] == 0
+    X.assign(sick=y)[:40].to_csv(table, index=False)
+    code, out, _ = run("evaluate", model, table, "--target", "sick", "--json")
+    assert "rows that the model was fitted to" in json.loads(out)["warnings"][0]
+
+
+def test_the_target_may_have_another_name_in_the_table(run, folder, tmp_path):
+    text = (folder / "new.csv").read_text()
+    (tmp_path / "t.csv").write_text(text.replace("sick", "outcome", 1))
+    code, _, err = run("evaluate", folder / "model.dgp", tmp_path / "t.csv", "-t", "outcome")
+    assert code == 0, err
+
+
 @pytest.mark.parametrize("command", ["predict", "evaluate", "report", "info"])
 def test_a_command_reads_the_model_file_once(run, folder, tmp_path, monkeypatch, command):
     from dirichletgp.persistence import model_file

@@ -15,7 +15,6 @@ pytest.importorskip("pyarrow", reason="the command line reads tables with pyarro
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp.cli import main
-from dirichletgp.cli.seen_rows import SeenRows
 
 FAST = ("--n-inducing", "25", "--kernel", "rbf")
 
@@ -375,30 +374,6 @@ def test_evaluate_and_report_notice_rows_that_the_model_was_fitted_to(run, kept)
             assert "scores on them say nothing about new rows" in (kept / "r.html").read_text()
         assert warnings_of(run(*arguments, "new.csv", *output, "--json")) == []
     assert "warning: all 80 rows" in run("evaluate", "m.dgp", "p.csv")[2]
-
-
-def test_marks_of_rows_count_copies_and_neither_grow_nor_give_a_row_away():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 3))
-    codes = rng.integers(0, 2, 4000)
-    seen = SeenRows.of(X[:2000], codes[:2000])
-    assert SeenRows.from_json(json.loads(json.dumps(seen.as_json()))).marks.tolist() == (
-        seen.marks.tolist()
-    )
-    assert seen.warning(X[2000:], codes[2000:]) == []
-    half = np.arange(1000, 3000)
-    about = int(seen.warning(X[half], codes[half])[0].split()[1].replace(",", ""))
-    assert abs(about - 1000) < 100
-    assert 0.1 < seen.marks.mean() < 0.15  # so many rows that were never seen seem to be
-    large = SeenRows.of(rng.normal(size=(100_000, 1)), np.zeros(100_000, dtype=int))
-    assert len(large.as_json()["marks"]) < 90_000
-
-
-def test_rows_that_are_equal_by_chance_are_not_noticed():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (600, 2)).astype(float)
-    codes = rng.integers(0, 2, 600)
-    assert SeenRows.of(X[:300], codes[:300]).warning(X[300:], codes[300:]) == []
 
 
 def test_contents_of_rows_and_paths_stay_out_of_a_report_unless_asked_for(run, kept):

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
 
 from dirichletgp import DirichletGPClassifier
-from dirichletgp.cli import main
 
 FAST = ("--n-inducing", "25", "--kernel", "rbf")
 
@@ -32,23 +30,12 @@ def files(tmp_path_factory):
     return folder, table
 
 
-def run(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main()
-    captured = capsys.readouterr()
-    return ended.value.code, captured.out, captured.err
-
-
 @pytest.fixture
-def model(files, monkeypatch, capsys):
+def model(files, run):
     folder, table = files
     path = folder / "model.dgp"
     if not path.exists():
-        code, _, error = run(
-            monkeypatch, capsys, "fit", table, "-t", "sick", "-o", path, "--json", *FAST
-        )
+        code, _, error = run("fit", table, "-t", "sick", "-o", path, "--json", *FAST)
         assert not code, error
     return path
 
@@ -57,12 +44,10 @@ def read(path):
     return list(csv.DictReader(io.StringIO(path.read_text())))
 
 
-def test_audit_lists_wrong_labels_first(files, monkeypatch, capsys):
+def test_audit_lists_wrong_labels_first(files, run):
     folder, table = files
     out = folder / "audit.csv"
-    code, said, error = run(
-        monkeypatch, capsys, "audit", table, "--target", "sick", "-o", out, "--json", *FAST
-    )
+    code, said, error = run("audit", table, "--target", "sick", "-o", out, "--json", *FAST)
     assert not code, error
     rows = read(out)
     assert {row["row"] for row in rows[:3]} == {"1", "2", "3"}
@@ -74,11 +59,11 @@ def test_audit_lists_wrong_labels_first(files, monkeypatch, capsys):
     assert set(rows[0]) >= {"probability", "twin", "dose", "age"}
 
 
-def test_predictions_have_sets_decisions_and_contributions(files, model, monkeypatch, capsys):
+def test_predictions_have_sets_decisions_and_contributions(files, model, run):
     folder, table = files
     out = folder / "predicted.csv"
     options = ("--set", "0.9", "--explain", "--cost", "yes:no=9", "--decline", "0.2")
-    code, _, error = run(monkeypatch, capsys, "predict", model, table, "-o", out, *options)
+    code, _, error = run("predict", model, table, "-o", out, *options)
     assert not code, error
     rows = read(out)
     classifier = DirichletGPClassifier.load(model)
@@ -100,19 +85,17 @@ def test_predictions_have_sets_decisions_and_contributions(files, model, monkeyp
         assert total == pytest.approx(value if row["label"] == "yes" else -value, abs=1e-6)
 
 
-def test_importance_and_thresholds_as_json(files, model, monkeypatch, capsys):
+def test_importance_and_thresholds_as_json(files, model, run):
     _, table = files
-    code, said, error = run(monkeypatch, capsys, "explain", model, table, "--json")
+    code, said, error = run("explain", model, table, "--json")
     assert not code, error
     assert json.loads(said)["columns"][0]["column"] == "dose"
-    code, said, error = run(
-        monkeypatch, capsys, "threshold", model, table, "--recall", "0.8", "--json"
-    )
+    code, said, error = run("threshold", model, table, "--recall", "0.8", "--json")
     assert not code, error
     assert json.loads(said)["recall"] >= 0.8
     for command in ("explain", "threshold"):
         more = () if command == "explain" else ("--precision", "0.7")
-        code, said, error = run(monkeypatch, capsys, command, model, table, *more)
+        code, said, error = run(command, model, table, *more)
         assert not code, error
         assert "dose" in said or "threshold" in said
 
@@ -124,9 +107,9 @@ def test_importance_and_thresholds_as_json(files, model, monkeypatch, capsys):
         (("--set", "2"), "--set=2.0 is not valid"),
     ],
 )
-def test_wrong_options_are_refused_in_a_line(files, model, monkeypatch, capsys, options, problem):
+def test_wrong_options_are_refused_in_a_line(files, model, run, options, problem):
     _, table = files
-    code, _, error = run(monkeypatch, capsys, "predict", model, table, *options)
+    code, _, error = run("predict", model, table, *options)
     assert code == 2
     assert error.startswith("error: ")
     assert problem in error

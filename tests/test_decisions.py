@@ -10,7 +10,7 @@ from sklearn.metrics import precision_score, recall_score
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.decisions.costs import cheapest
 from dirichletgp._gp.decisions.thresholds import Reached, threshold_for
-from dirichletgp._gp.training.set_scores import SetScores, set_scores
+from dirichletgp._gp.training.remembered import SetScores, set_scores
 
 FAST = {"kernel": "rbf", "n_inducing": 25, "max_iter": 3, "random_state": 0}
 

@@ -178,3 +178,37 @@ def test_an_effect_is_a_curve_with_a_band_or_points_or_a_surface():
         EffectDisplay.from_estimator(model, X, "dose", label="x")
     with pytest.raises(TypeError, match="name one feature or two after the rows, got 0"):
         EffectDisplay.from_estimator(model, "dose")
+
+
+def test_effects_are_drawn_as_the_model_reads_the_columns():
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    price, days = rng.gamma(2.0, 800.0, 200), rng.integers(0, 600, 200)
+    dates = pd.Timestamp("2020-01-01") + pd.to_timedelta(days, "D")
+    word = rng.choice(["room", "house"], 200)
+    X = pd.DataFrame(
+        {
+            "price": [f"${value:,.2f}" for value in price],
+            "seen": dates.strftime("%d.%m.%Y"),
+            "stamp": dates,
+            "title": [f"{w} {n:06d}" for n, w in enumerate(word)],
+            "level": pd.Categorical((days % 3) * 10),
+        }
+    )
+    y = (np.log(price) + 3 * (word == "room") + rng.normal(size=200) > 8.5).astype(int)
+    model = DirichletGPClassifier("product", n_inducing=25, max_iter=4, random_state=0).fit(X, y)
+    assert model.columns_["price"] == "number"
+    assert model.columns_["seen"].startswith("date, read as %d.%m.%Y")
+    numbers = EffectDisplay.from_estimator(model, X, "price")
+    assert numbers.values[0].dtype == np.float64
+    assert numbers.mean[-1] > numbers.mean[0]
+    for name in ("seen", "stamp"):
+        times = EffectDisplay.from_estimator(model, X, name).values[0]
+        assert (times[0], times[-1]) == (dates.min(), dates.max())
+    words = EffectDisplay.from_estimator(model, X, "title")
+    assert sorted(words.values[0]) == ["house", "none of them", "room"]
+    effect = dict(zip(words.values[0].tolist(), words.mean, strict=True))
+    assert effect["room"] > effect["none of them"]
+    assert sorted(EffectDisplay.from_estimator(model, X, "level").values[0]) == ["0", "10", "20"]
+    assert EffectDisplay.from_estimator(model, X, "seen", "title").mean.shape == (25, 3)

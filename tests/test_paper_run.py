@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from dirichletgp.cli import main
 from dirichletgp.paper import ARTEFACTS, Plan, run_paper
 from dirichletgp.paper.artefacts import REGISTRY
 from dirichletgp.paper.methods import METHODS, estimator
@@ -157,29 +156,14 @@ def test_control_c_says_how_to_go_on(broken_run):
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(whole_run, broken_run, cli):
-    code, _, words = cli(*broken_run.command)
+def test_a_run_that_is_killed_and_started_again_gives_the_same_tables(whole_run, broken_run, run):
+    code, _, words = run(*broken_run.command)
     assert code == 0
     assert "are there already" in words
     expected = tables(whole_run.out)
     found = tables(broken_run.out)
     assert set(found) == {"alpha.csv", "alpha_best.csv", "results.csv"}
     assert found == {name: expected[name] for name in found}
-
-
-@pytest.fixture
-def cli(monkeypatch, capsys):
-    """Run a command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -191,16 +175,16 @@ def cli(monkeypatch, capsys):
         (["--data=nowhere", "--dataset=eeg"], "data='nowhere' is not a folder"),
     ],
 )
-def test_bad_options_get_one_line(cli, tmp_path, arguments, words):
-    code, _, said = cli("paper", "--out", tmp_path, "--artefact=results", *arguments)
+def test_bad_options_get_one_line(run, tmp_path, arguments, words):
+    code, _, said = run("paper", "--out", tmp_path, "--artefact=results", *arguments)
     assert code == 2
     assert words in said
     assert said.count("\n") == 1
 
 
-def test_an_artefact_runs_alone(cli, folder, tmp_path):
+def test_an_artefact_runs_alone(run, folder, tmp_path):
     where = ["--out", tmp_path, "--data", folder]
-    code, said, _ = cli("paper", "--artefact=dataset_table", "--dataset=magic", *where)
+    code, said, _ = run("paper", "--artefact=dataset_table", "--dataset=magic", *where)
     assert code == 0
     assert str(tmp_path / "index.html") in said
     assert list(tables(tmp_path)) == ["datasets.csv"]

@@ -168,6 +168,21 @@ def test_extras_travel_with_the_model(fitted, three_classes, tmp_path):
     assert_same(fitted, DirichletGPClassifier.load(tmp_path / "model.dgp"), three_classes[0])
 
 
+def test_a_model_does_not_replace_a_file_of_another_kind(fitted, three_classes, tmp_path):
+    table = tmp_path / "rows.csv"
+    table.write_text("age,label")
+    with pytest.raises(FileExistsError, match=r"rows.csv' exists and is no model.*overwrite=True"):
+        fitted.save(table)
+    with pytest.raises(FileExistsError, match="exists and is no model"):
+        persistence.save(fitted, table)
+    assert table.read_text() == "age,label"
+    fitted.save(table, overwrite=True)
+    fitted.save(table)  # a model replaces a model
+    (tmp_path / "empty.dgp").touch()
+    fitted.save(tmp_path / "empty.dgp")
+    assert_same(fitted, DirichletGPClassifier.load(table), three_classes[0])
+
+
 # Writing
 
 

@@ -153,6 +153,9 @@ class DirichletGPClassifier(DecidingClassifier):
     history_ : list of dict
         The stages of the fit: "stage", "seconds", "note" and "bound_per_row", the bound at every
         evaluation.
+    columns_ : dict of str to str
+        What each column of `X` was taken for, in words: a number, a date, categories, a text, or
+        why it is not used.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when `X` has column names that are all strings.
@@ -367,6 +370,7 @@ class DirichletGPClassifier(DecidingClassifier):
             trained.n_iter,
             progress.history,
             scores=trained.scores,
+            seen=material.marked(),
             background=None if origin is None else sample.background(origin),
         )
 
@@ -711,20 +715,29 @@ class DirichletGPClassifier(DecidingClassifier):
         other._result = replace(fitted, model=model, first_rows=None)
         return other
 
-    def save(self, path: str | os.PathLike[str], *, compact: bool = False) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, compact: bool = False, overwrite: bool = False
+    ) -> None:
         """Write the fitted model to one file, which `load` reads back.
 
         The file holds arrays and JSON with checksums, no code, and nothing that grows with the
         number of rows beyond 1,500 (of so few, left-out predictions are kept for `loo_proba`; a
         stream that still keeps its first rows, to learn from them anew, keeps them in the file
-        too). It replaces an older one in a single step: a crash or a full disk
-        leaves the older one as it was.
+        too). It replaces an older model file in a single step: a crash or a full disk
+        leaves the older one as it was. A file of another kind is not replaced.
 
         Parameters
         ----------
         path : str or path-like
         compact : bool, default=False
             Write what `compact()` returns: a small file of a model that no longer learns.
+        overwrite : bool, default=False
+            Whether to replace a file that is no model, such as a table of the same name.
+
+        Raises
+        ------
+        FileExistsError
+            There is a file of another kind, and `overwrite` is False.
 
         Examples
         --------
@@ -740,7 +753,7 @@ class DirichletGPClassifier(DecidingClassifier):
         >>> bool((again.predict_proba(X) == classifier.predict_proba(X)).all())
         True
         """
-        persistence.save(self.compact() if compact else self, path)
+        persistence.save(self.compact() if compact else self, path, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -30,6 +30,7 @@ from .core.probabilities.uncertainty import (
     uncertainty,
 )
 from .core.regressions import LabelTransform
+from .core.warning import warn_caller
 from .rows.arrays import are_votes, checked_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in
@@ -101,6 +102,21 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     @property
+    def columns_(self) -> dict[str, str]:
+        """What each column of X was taken for, in words; columns without names are x0, x1, ...
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dirichletgp import DirichletGPClassifier
+        >>> X = pd.DataFrame({"price": ["$1,200", "$90", None, "$7"] * 9, "size": list("SMLM") * 9})
+        >>> classifier = DirichletGPClassifier(max_iter=2).fit(X, X["size"] == "M")
+        >>> classifier.columns_
+        {'price': 'number, missing is a value of its own', 'size': '3 categories'}
+        """
+        return dict(self._known("columns_").features.columns.described())
+
+    @property
     def inducing_points_(self) -> Array:
         """Inducing points in the units of X, or scaled if the scaler has no inverse."""
         return self._known("inducing_points_").inducing_points
@@ -113,6 +129,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def fitted_columns(self) -> Columns:
         """What the columns of X are; for displays."""
         return self._fitted.features.columns
+
+    def rows_seen_in(self, X: Any, y: Any) -> str | None:
+        """A sentence if rows with labels seem to be rows that the model was fitted to; for reports.
+
+        A model knows this as long as no rows are added or taken away.
+        """
+        fitted = self._fitted
+        if fitted.seen is None:
+            return None
+        rows, labels = self._matrix_and_labels(X, y)
+        return fitted.seen.about_copies(rows, fitted.encoder.codes(labels))
 
     def fitted_names(self) -> list[str]:
         """For each scaled column the name of the column of X that it comes from; for displays."""
@@ -424,6 +451,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes)
+
+        Warns
+        -----
+        UserWarning
+            If rows are not those that the model was fitted to, with these labels: what was never
+            there cannot be left out. A model remembers marks of up to 4,096 rows for this; of more
+            rows it tells only if about half of them are others, and none once rows were added or
+            taken away.
         """
         fitted = self._learning("loo_proba")
         if are_votes(y):
@@ -432,6 +467,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         codes = fitted.encoder.codes(labels)
         weights = sample_weights(sample_weight, len(rows))
         weights = fitted.encoder.whole_weights(codes, weights)
+        there = slice(None) if weights is None else np.flatnonzero(weights > 0)
+        _warn_of_strangers(fitted, rows[there], codes[there])
 
         def without(posterior: Any, vectors: Array, place: slice | Integers) -> tuple[Array, Array]:
             own = None if weights is None else weights[place]
@@ -458,6 +495,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         weights = sample_weights(sample_weight, len(rows))
         if weights is not None:
             votes = votes * weights[:, None]
+        row, code = np.nonzero(votes)
+        _warn_of_strangers(fitted, rows[row], code)
 
         def without(posterior: Any, vectors: Array, place: slice | Integers) -> tuple[Array, Array]:
             latents: tuple[Array, Array] = posterior.latent_without_votes(vectors, votes[place])
@@ -588,6 +627,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         from .rows.on_dask import lazily
 
         return lazily(predict, X, shape, dtype)
+
+
+def _warn_of_strangers(fitted: Fitted, rows: AnyArray, codes: Integers) -> None:
+    """Say so if rows (n, D) with classes (n,) are to be left out that were never there."""
+    said = None if fitted.seen is None else fitted.seen.about_strangers(rows, codes)
+    if said is not None:
+        warn_caller(
+            f"{said}: what was never there cannot be left out, and these probabilities are wrong. "
+            "For new rows use predict_proba, or threshold(..., left_out=False).",
+            UserWarning,
+        )
 
 
 def _is_plainly_right(X: AnyArray, columns: Columns) -> bool:

@@ -17,9 +17,10 @@ from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
 from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
+from ..persistence.file_kinds import TABLE
 from .column_options import wishes_of
 from .console import print_json, say, with_one_line_errors
-from .destinations import STANDARD_OUTPUT, TABLE, Output, check_outputs
+from .destinations import STANDARD_OUTPUT, Output, check_outputs
 from .labelled_table import LabelledTable
 from .new_values import NewValues
 from .options import DropUnlabelled, Encoding, Force, Format, KernelName, kernel_choices

@@ -10,14 +10,9 @@ from typing import NamedTuple
 
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import STANDARD_INPUT
-from ..persistence.archive import MAGIC
+from ..persistence.file_kinds import TABLE, may_replace
 
 STANDARD_OUTPUT = "-"
-
-MODEL, PAGE, TABLE = "model", "HTML page", "table"
-_PAGE_STARTS = (b"<!doctype html", b"<html")
-_TABLE_STARTS = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
-_LOOKED_AT = 4_096
 
 
 class Output(NamedTuple):
@@ -117,25 +112,8 @@ def _is_standard_input(path: str | Path) -> bool:
 
 
 def _check_kind(output: Output) -> None:
-    path = Path(output.path)
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        first = file.read(_LOOKED_AT)
-    if first and not _may_replace(output.kind, first):
+    if not may_replace(output.path, output.kind):
         raise TableError(
-            f"{output.option} {path} exists and is no {output.kind}; "
+            f"{output.option} {output.path} exists and is no {output.kind}; "
             "pass another name, or --force to replace it"
         )
-
-
-def _may_replace(kind: str, first: bytes) -> bool:
-    """Whether a file that begins so is of a kind."""
-    is_model = first.startswith(MAGIC)
-    is_page = first.lstrip().lower().startswith(_PAGE_STARTS)
-    if kind == MODEL:
-        return is_model
-    if kind == PAGE:
-        return is_page
-    is_text = b"\0" not in first
-    return first.startswith(_TABLE_STARTS) or (is_text and not is_page and not is_model)

@@ -16,9 +16,11 @@ from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
 from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
+from ..persistence.file_kinds import MODEL, PAGE
+from .class_names import codes_of
 from .column_options import wishes_of
 from .console import in_markup, print_json, say, with_one_line_errors
-from .destinations import MODEL, PAGE, Output, can_be_replaced, check_outputs
+from .destinations import Output, can_be_replaced, check_outputs
 from .options import (
     DropUnlabelled,
     Encoding,
@@ -32,7 +34,7 @@ from .options import (
 from .prepared_rows import Experiment
 from .progress_bar import progress_bar
 from .scores import measured, print_scores
-from .table_model import TableModel, check_labels
+from .table_model import TableModel
 from .table_report import ShownRows, check_possible, write_table_report
 from .training_rows import SplitTable, check_classes, hold_out
 from .voted_table import labelled_or_voted, one_or_several
@@ -133,7 +135,8 @@ def fit(
         test_rows = labelled_or_voted(test_table, wanted, test, drop_unlabelled, seed)
         split = SplitTable(rows, test_rows)
         tested_on = f"of {test}"
-        check_labels(split.test, rows.labels.tolist(), f"{test}: the target {', '.join(target)!r}")
+        where = f"{test}: the target {', '.join(target)!r}"
+        codes_of(split.test.texts, np.unique(rows.labels), where)
     if rows.votes is not None:
         tested_on += ", each with one of its votes"
     names = [name for name in rows.table.column_names if name not in target]
@@ -178,7 +181,7 @@ def fit(
         "test": scores.as_json(),
         "warnings": rows_of.cautions,
     }
-    tested = TableModel(classifier, wanted, facts, seen=rows_of.train.seen(wanted))
+    tested = TableModel(classifier, wanted, facts)
     if rows_of.again is None or can_be_replaced(output):
         tested.save(output)
     if not as_json:
@@ -189,7 +192,7 @@ def fit(
         with progress_bar(classifier.max_iter, visible=not as_json):
             final.fit(rows_of.again.source())
         facts = facts | {"training_rows": n_rows, "refitted": True}
-        TableModel(final, wanted, facts, seen=rows_of.again.seen(wanted)).save(output)
+        TableModel(final, wanted, facts).save(output)
     if report is not None:
         shown = ShownRows(split.test, wanted, Path(test or train).name, show_values)
         tested = replace(tested, facts=facts)

@@ -20,7 +20,20 @@ Format = Annotated[
 Encoding = Annotated[str, typer.Option(help="Encoding of CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 KernelName = Annotated[str, typer.Option(help=f"One of {', '.join(kernel_choices())}.")]
-ModelPath = Annotated[str, typer.Argument(help="Model file that `dirichletgp fit` wrote.")]
+ModelPath = Annotated[
+    str, typer.Argument(help="Model file that `dirichletgp fit`, or `save` in Python, wrote.")
+]
+TargetName = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        "-t",
+        help=(
+            "The column of labels, if the model does not know it (models saved in Python) or the "
+            "table calls it otherwise; repeated, columns of votes."
+        ),
+    ),
+]
 AcceptNew = Annotated[
     bool,
     typer.Option(

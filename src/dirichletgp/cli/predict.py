@@ -11,9 +11,10 @@ from .._gp.core.arrays import Array
 from .._gp.core.probabilities.dirichlet import dirichlet_interval, dirichlet_uncertainty
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import open_table
+from ..persistence.file_kinds import TABLE
 from .console import print_json, say, with_one_line_errors
 from .decision_columns import DecisionColumns
-from .destinations import STANDARD_OUTPUT, TABLE, Output, check_outputs
+from .destinations import STANDARD_OUTPUT, Output, check_outputs
 from .new_values import NewValues
 from .options import AcceptNew, Encoding, Force, Format, ModelPath
 from .table_model import TableModel

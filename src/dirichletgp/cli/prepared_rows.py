@@ -13,10 +13,9 @@ from .._gp.rows.frames import Frame
 from .._gp.rows.learning import Wishes, learned_columns
 from ..report.cautions import few_rows_of_a_class
 from .cautions import copied_rows, telling_columns
-from .labelled_table import LabelledTable, Target
+from .labelled_table import LabelledTable
 from .new_values import NewValues
-from .seen_rows import SeenRows
-from .table_model import available_columns, codes_of_rows, used_columns
+from .table_model import available_columns, used_columns
 from .training_rows import SplitTable
 
 
@@ -38,11 +37,6 @@ class PreparedRows(NamedTuple):
         features = rows.table.select(names)
         columns = learned_columns(Frame(features), wishes, rows.labels)
         return cls(columns.matrix(features, NewValues(accept=True)), rows, columns)
-
-    def seen(self, target: Target) -> SeenRows:
-        """What a model file remembers of the rows."""
-        classes = np.unique(self.labels)
-        return SeenRows.of(self.X, codes_of_rows(self.labels, classes, target))
 
     def source(self) -> ArrayRows:
         """The rows as `fit` of a classifier takes them."""

@@ -6,13 +6,24 @@ from typing import Annotated
 import typer
 
 from .._gp.rows.tables.reading import read_table
+from ..persistence.file_kinds import PAGE
 from .console import print_json, say, with_one_line_errors
-from .destinations import PAGE, Output, check_outputs
+from .destinations import Output, check_outputs
 from .new_values import NewValues
-from .options import AcceptNew, DropUnlabelled, Encoding, Force, Format, Json, ModelPath, ShowValues
+from .options import (
+    AcceptNew,
+    DropUnlabelled,
+    Encoding,
+    Force,
+    Format,
+    Json,
+    ModelPath,
+    ShowValues,
+    TargetName,
+)
 from .table_model import TableModel
 from .table_report import ShownRows, check_possible, write_table_report
-from .voted_table import labelled_or_voted
+from .voted_table import labelled_or_voted, one_or_several
 
 
 @with_one_line_errors
@@ -24,6 +35,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path(
         "report.html"
     ),
+    target: TargetName = None,
     accept_new: AcceptNew = False,
     drop_unlabelled: DropUnlabelled = False,
     format: Format = None,
@@ -38,7 +50,7 @@ def report(
     """
     check_possible()
     check_outputs([Output("--output", output, PAGE)], (model, table), force)
-    fitted = TableModel.load(model)
+    fitted = TableModel.load(model, one_or_several(target) if target else None)
     read = read_table(table, format, encoding)
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))

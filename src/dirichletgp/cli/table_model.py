@@ -1,7 +1,6 @@
 """A classifier that knows the columns of a table, in one model file."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,15 @@ import numpy as np
 
 from .. import persistence
 from .._gp.classifier import DirichletGPClassifier
-from .._gp.core.arrays import AnyArray, Array, Integers
+from .._gp.core.arrays import AnyArray, Array
 from .._gp.core.fields import text
 from .._gp.rows.columns import Columns, Matrix
 from .._gp.rows.kinds import Notify
 from .._gp.rows.tables.earlier_recipe import Recipe
 from .._gp.rows.tables.errors import TableError
 from ..persistence import ModelFileError
+from .class_names import codes_of
 from .labelled_table import LabelledTable, Target
-from .seen_rows import SeenRows
 from .table_facts import checked_facts
 
 _MEMBER = "table.json"
@@ -31,7 +30,7 @@ class TableModel:
     Attributes
     ----------
     classifier : DirichletGPClassifier
-        Its classes are texts.
+        Its classes are texts, if `dirichletgp fit` made it.
     known_target : str, tuple of str or None
         The column that is predicted, or those of votes; None for a model saved from Python.
     facts : dict
@@ -39,35 +38,30 @@ class TableModel:
     recipe : Recipe or None
         How a table becomes features, in a file of an earlier version; None: the columns of the
         classifier say it.
-    seen : SeenRows or None
-        Marks of the rows it was fitted to; None in files of earlier versions.
     """
 
     classifier: DirichletGPClassifier
     known_target: Target | None
     facts: dict[str, Any] = field(default_factory=dict)
     recipe: Recipe | None = None
-    seen: SeenRows | None = None
 
     def save(self, path: str | Path) -> None:
-        """Write the model file."""
+        """Write the model file, over whatever is there: destinations were checked before."""
         described: dict[str, Any] = {"target": self.target, "facts": self.facts}
-        if self.seen is not None:
-            described["seen"] = self.seen.as_json()
-        persistence.save(self.classifier, path, {_MEMBER: json.dumps(described).encode()})
+        extras = {_MEMBER: json.dumps(described).encode()}
+        persistence.save(self.classifier, path, extras, overwrite=True)
 
     @classmethod
-    def load(cls, path: str | Path) -> "TableModel":
-        """Read a model file."""
+    def load(cls, path: str | Path, target: Target | None = None) -> "TableModel":
+        """Read a model file; the target, if it is given, is called so in the tables to come."""
         classifier, extras = persistence.load_with_extras(path, DirichletGPClassifier)
         if _MEMBER not in extras:
-            return cls(classifier, None)
+            return cls(classifier, target)
         try:
             described = json.loads(extras[_MEMBER])
             recipe = Recipe.from_json(described["recipe"]) if "recipe" in described else None
-            target = _target(described["target"]) if recipe is None else recipe.target
+            known = _target(described["target"]) if recipe is None else recipe.target
             facts = checked_facts(described["facts"])
-            seen = SeenRows.from_json(described["seen"]) if "seen" in described else None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ModelFileError(
                 f"{str(path)!r} holds a description of a table that cannot be read: {error!r}"
@@ -76,7 +70,7 @@ class TableModel:
             raise ModelFileError(
                 f"{str(path)!r}: recipe and classifier do not agree on the number of features"
             )
-        return cls(classifier, target, facts, recipe, seen)
+        return cls(classifier, known if target is None else target, facts, recipe)
 
     @property
     def columns(self) -> Columns:
@@ -95,7 +89,7 @@ class TableModel:
         if self.known_target is None:
             raise ModelFileError(
                 "the model was saved from Python and does not know which column holds the labels; "
-                "use it from Python"
+                "pass --target with its name"
             )
         return self.known_target
 
@@ -133,21 +127,14 @@ class TableModel:
     ) -> tuple[Array, AnyArray]:
         """Rows as the classifier takes them, and their labels, which are among the classes."""
         self.available(rows.table.column_names, name, notify)
-        known = [str(label) for label in self.classifier.classes_.tolist()]
-        check_labels(rows, known, f"{name}: the target {self.target_in_words!r}")
-        return self.rows(rows.table, notify), rows.labels
+        classes = self.classifier.classes_
+        codes = codes_of(rows.texts, classes, f"{name}: the target {self.target_in_words!r}")
+        return self.rows(rows.table, notify), classes[codes]
 
     def warnings(self, X: AnyArray, y: AnyArray) -> list[str]:
         """What to know before scores on rows (n, D) with labels (n,) are believed."""
-        if self.seen is None:
-            return []
-        return self.seen.warning(X, codes_of_rows(y, self.classifier.classes_, self.target))
-
-
-def codes_of_rows(y: AnyArray, classes: AnyArray, target: Target) -> Integers:
-    """Classes (n,) that rows are recognised by: none if their labels were drawn from votes."""
-    codes: Integers = np.searchsorted(classes, y)
-    return codes if isinstance(target, str) else np.zeros_like(codes)
+        said = self.classifier.rows_seen_in(X, y)
+        return [] if said is None else [said]
 
 
 def _target(value: Any) -> Target:
@@ -175,10 +162,3 @@ def available_columns(
             raise TableError(reason)
         notify(absent[0], reason, None)
     return [column for column in needed if column in columns]
-
-
-def check_labels(rows: LabelledTable, known: Iterable[str], where: str) -> None:
-    """`TableError` if rows have labels that are not among the classes of a model."""
-    unknown = sorted(set(rows.labels.tolist()) - set(known))
-    if unknown:
-        raise TableError(f"{where} holds {unknown[0]!r}, a class the model does not know")

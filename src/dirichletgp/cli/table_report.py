@@ -70,6 +70,7 @@ def write_table_report(
         shown=shown,
         made=_how_it_was_made(model),
         cautions=cautions,
+        overwrite=True,  # destinations were checked before
     )
 
 

@@ -6,12 +6,13 @@ import typer
 
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
+from .class_names import class_called
 from .console import print_json, say, with_one_line_errors
 from .labelled_table import listed
 from .new_values import NewValues
-from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath
+from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath, TargetName
 from .table_model import TableModel
-from .voted_table import labelled_or_voted
+from .voted_table import labelled_or_voted, one_or_several
 
 
 @with_one_line_errors
@@ -27,6 +28,7 @@ def threshold(
         bool,
         typer.Option("--new-rows", help="The rows are not those that the model was fitted to."),
     ] = False,
+    target: TargetName = None,
     accept_new: AcceptNew = False,
     drop_unlabelled: DropUnlabelled = False,
     format: Format = None,
@@ -38,19 +40,24 @@ def threshold(
     The rows that the model was fitted to choose it, each predicted without itself; or, with
     --new-rows, rows that it was not fitted to.
     """
-    fitted = TableModel.load(model)
+    fitted = TableModel.load(model, one_or_several(target) if target else None)
     if not isinstance(fitted.target, str) and not new_rows:
         raise TableError(
             "the model was fitted to votes, and rows it was fitted to have no one label; "
             "pass other rows and --new-rows"
         )
-    labels = fitted.classifier.classes_.tolist()
+    classes = fitted.classifier.classes_
+    labels = [str(known) for known in classes.tolist()]
+    place = 1 if label is None else class_called(label, classes)
     if label is None and len(labels) > 2:
         raise TableError(f"the model has {len(labels)} labels: {listed(labels)}", "--label")
+    if place is None:
+        raise TableError(f"--label {label!r} is none of the labels: {listed(labels)}")
+    wanted_label = classes.tolist()[place]
     read = read_table(table, format, encoding)
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
-    wanted: dict[str, Any] = {"precision": precision, "recall": recall, "label": label}
+    wanted: dict[str, Any] = {"precision": precision, "recall": recall, "label": wanted_label}
     found = fitted.classifier.threshold(X, y, left_out=not new_rows, **wanted)
     if as_json:
         print_json({"model": model, "table": table, "rows": len(y)} | found._asdict())

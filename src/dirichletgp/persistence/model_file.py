@@ -48,9 +48,15 @@ from .compact_regions import (
     compact_regions_described,
     compact_regions_restored,
 )
+from .file_kinds import MODEL, check_replaceable
 from .parameters import check_parameters
 from .regions import regions_described, regions_restored
-from .remembered import background_restored, remembered_described, scores_restored
+from .remembered import (
+    background_restored,
+    remembered_described,
+    scores_restored,
+    seen_restored,
+)
 from .scalers import scaled_width, scaler_described, scaler_restored
 from .statistics import statistics_restored
 from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded, transform_restored
@@ -81,7 +87,11 @@ _BEFORE = {"tolerance": 0.0}
 
 
 def save(
-    classifier: Any, path: str | os.PathLike[str], extras: Mapping[str, bytes] | None = None
+    classifier: Any,
+    path: str | os.PathLike[str],
+    extras: Mapping[str, bytes] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> None:
     """Write a fitted `DirichletGPClassifier` to one file, in one step.
 
@@ -92,6 +102,8 @@ def save(
     path : str or path-like
     extras : mapping from str to bytes, default=None
         Kept in the file and given back by `read_extras`.
+    overwrite : bool, default=False
+        Whether to replace an existing file that is no model; `FileExistsError` otherwise.
 
     Examples
     --------
@@ -108,6 +120,7 @@ def save(
     {'note': b'measured in March'}
     """
     check_is_fitted(classifier)
+    check_replaceable(path, MODEL, overwrite)
     archive = _described(classifier)
     for name, value in (extras or {}).items():
         archive.arrays[_EXTRAS + name] = np.frombuffer(value, dtype=np.uint8)
@@ -285,6 +298,7 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
         history=_history_restored(content.get("history", [])),
         first_rows=_first_rows_restored(content, features, sizes["C"], arrays),
         scores=scores_restored(content, arrays, sizes["C"]),
+        seen=seen_restored(content, arrays),
         background=background_restored(arrays, sizes["D"]),
     )
     return classifier

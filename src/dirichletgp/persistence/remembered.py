@@ -1,6 +1,6 @@
-"""What a fit remembers of its rows, in files: scores of left-out rows, and columns as they spread.
+"""What a fit remembers of its rows, in files: scores, marks, and how columns are spread.
 
-Files of earlier versions have neither.
+Files of earlier versions have none of them.
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,25 @@ from .._gp.core.fields import (
     Numbers,
     check_arrays,
     expect,
+    real_number,
     truth,
 )
 from .._gp.core.kernels.product import MISSING
 from .._gp.training.fitted import Fitted
-from .._gp.training.set_scores import SetScores
+from .._gp.training.remembered import BYTES_OF_MARKS, SeenRows, SetScores
 from .values import Arrays
 
 _HOLD = "scores_hold"
 _SCORES = ("probability", "code", "mass", "effective")
 _BACKGROUND = "background"
+_SEEN, _MARKS = "seen", "seen/marks"
 _SCORE_FIELDS = {
     "scores/probability": Numbers("K", (0.0, 1.0)),
     "scores/code": Numbers("K", COUNTS, "int64"),
     "scores/mass": Numbers("K", NOT_NEGATIVE),
     "scores/effective": Numbers("E", NOT_NEGATIVE),
 }
+_SEEN_FIELDS = {_MARKS: Numbers("N", (0, 255), "uint8")}
 _BACKGROUND_FIELDS = {_BACKGROUND: Numbers("B D", (MISSING, MODERATE[1]))}
 
 
@@ -43,6 +46,10 @@ def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
     if scores is not None:
         content[_HOLD] = scores.holds
         arrays |= {f"scores/{name}": getattr(scores, name) for name in _SCORES}
+    seen = fitted.seen
+    if seen is not None:
+        content[_SEEN] = {"share": seen.share, "doubles": seen.doubles}
+        arrays[_MARKS] = seen.marks
     if fitted.background is not None:
         arrays[_BACKGROUND] = fitted.background
     return content, arrays
@@ -57,6 +64,19 @@ def scores_restored(content: Mapping[str, Any], arrays: Arrays, n_classes: int) 
     probability, code, mass, effective = (arrays[name] for name in _SCORE_FIELDS)
     expect(bool(np.all(code < n_classes)), "scores")
     return SetScores(probability, code.astype(np.intp), mass, effective, holds)
+
+
+def seen_restored(content: Mapping[str, Any], arrays: Arrays) -> SeenRows | None:
+    """The marks of a file, if it has some."""
+    if _SEEN not in content:
+        return None
+    check_arrays(_SEEN_FIELDS, arrays, {"N": BYTES_OF_MARKS})
+    share, doubles = (
+        real_number(content[_SEEN][name], "marks of rows", (0.0, 1.0))
+        for name in ("share", "doubles")
+    )
+    expect(share > 0.0, "marks of rows")
+    return SeenRows(arrays[_MARKS], share, doubles)
 
 
 def background_restored(arrays: Arrays, n_scaled: int) -> Array | None:

@@ -6,14 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
-from sklearn.utils import _safe_indexing
 
 from .._gp.core.arrays import AnyArray, Array
+from .._gp.rows.columns import Matrix
 from .canvas import BAND_COLOUR, CURVE_COLOUR, REFERENCE_COLOUR, one_axes
+from .feature_values import feature_values, matrix_of
 from .pipelines import innermost_classifier, require, transformed_rows
 
-_MOST_CATEGORIES = 15
 _PAIR_STEPS = 25
+_IN_ORDER = "fM"  # numbers and times
 
 
 class EffectDisplay:
@@ -24,7 +25,8 @@ class EffectDisplay:
     Parameters
     ----------
     values : list of ndarray
-        The values of one feature, (n,), or of two, (n,) and (m,): numbers in order, or texts.
+        The values of one feature, (n,), or of two, (n,) and (m,): numbers or times (datetime64)
+        in order, or texts.
     mean : ndarray of shape (n,) or (n, m)
         Change in the log-odds of the class.
     deviation : ndarray of shape (n,) or None
@@ -89,6 +91,10 @@ class EffectDisplay:
     ) -> Self:
         """Draw the effect of one feature of a fitted classifier, or of two together.
 
+        Features are what the model takes them for (`columns_`): texts that were read as numbers
+        are numbers, dates are times, and of a text that is known by its words the effect of each
+        word is drawn, as if it were the only one.
+
         Parameters
         ----------
         estimator : fitted DirichletGPClassifier, or a pipeline or search that ends in one
@@ -123,16 +129,20 @@ class EffectDisplay:
         if label not in classes:
             raise ValueError(f"label={label!r} is not among the classes, {classes[:5]}.")
         place = classes.index(label)
-        names = [_name(rows, feature) for feature in features]
-        if len(features) == 2:
-            grids = [_grid(_column(rows, feature), _PAIR_STEPS)[0] for feature in features]
-            mean = classifier.effect(_all_pairs(rows, features, grids), *features).mean[:, place]
-            shape = (len(grids[0]), len(grids[1]))
-            return cls(grids, mean.reshape(shape), None, names, label, level).plot(ax)
-        values, chosen = _grid(_column(rows, features[0]), n_points)
-        found = classifier.effect(_safe_indexing(rows, chosen), *features)
-        mean, deviation = found.mean[:, place], found.deviation[:, place]
-        return cls([values], mean, deviation, names, label, level).plot(ax)
+        columns = [classifier.place_of_feature(feature) for feature in features]
+        pair = len(features) == 2
+        most = _PAIR_STEPS if pair else n_points
+        given = [feature_values(classifier, rows, column, most) for column in columns]
+        base = matrix_of(classifier, rows)[0]
+        at = given[0].in_rows(base)
+        if pair:
+            at = np.concatenate([given[1].in_rows(row) for row in at])
+        found = classifier.effect(Matrix.of(at), *columns)
+        shape = tuple(len(each.values) for each in given)
+        mean = found.mean[:, place].reshape(shape)
+        deviation = None if pair else found.deviation[:, place]
+        values, names = [each.values for each in given], [each.name for each in given]
+        return cls(values, mean, deviation, names, label, level).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw, into `ax` or a new figure; returns itself."""
@@ -141,10 +151,12 @@ class EffectDisplay:
         self.figure_ = self.ax_.figure
         if pair:
             self._draw_pair()
-        elif self.values[0].dtype.kind == "f":
+        elif self.values[0].dtype.kind in _IN_ORDER:
             self._draw_curve()
         else:
             self._draw_categories()
+        if self.values[0].dtype.kind == "M":
+            self.ax_.tick_params(axis="x", labelrotation=30)
         return self
 
     @property
@@ -202,9 +214,9 @@ class EffectDisplay:
         axes = [self.ax_.set_xticks, self.ax_.set_yticks]
         places = []
         for values, set_ticks in zip(self.values, axes, strict=True):
-            is_number = values.dtype.kind == "f"
-            places.append(values if is_number else np.arange(len(values)))
-            if not is_number:
+            in_order = values.dtype.kind in _IN_ORDER
+            places.append(values if in_order else np.arange(len(values)))
+            if not in_order:
                 set_ticks(places[-1], [str(value) for value in values])
         largest = float(np.abs(self.mean).max()) or 1.0
         mesh = self.ax_.pcolormesh(
@@ -213,65 +225,3 @@ class EffectDisplay:
         self.figure_.colorbar(mesh, ax=self.ax_, label=self._what)
         self.ax_.set_xlabel(self.names[0])
         self.ax_.set_ylabel(self.names[1])
-
-
-def _name(rows: Any, feature: str | int) -> str:
-    if isinstance(feature, str):
-        return feature
-    return str(rows.columns[feature]) if hasattr(rows, "columns") else f"x{feature}"
-
-
-def _column(rows: Any, feature: str | int) -> AnyArray:
-    """The values (n,) of a feature, numbers as floats."""
-    if not hasattr(rows, "columns"):
-        column = np.asarray(rows)[:, int(feature)]
-    else:
-        column = rows[feature if isinstance(feature, str) else rows.columns[feature]]
-    values = np.asarray(column)
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        return values.astype(object)
-
-
-def _grid(values: AnyArray, most: int) -> tuple[AnyArray, AnyArray]:
-    """Some values in order, and rows that have them: numbers spread as the rows are."""
-    if values.dtype.kind != "f":
-        texts = np.array(["missing" if _lacks(v) else str(v) for v in values.tolist()])
-        distinct, first, counts = np.unique(texts, return_index=True, return_counts=True)
-        kept = np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES]
-        return distinct[kept], first[kept]
-    distinct, first = np.unique(values, return_index=True)
-    known = ~np.isnan(distinct)
-    distinct, first = distinct[known], first[known]
-    if len(distinct) > most:
-        wanted = np.quantile(values[~np.isnan(values)], np.linspace(0, 1, most))
-        kept = np.unique(np.searchsorted(distinct, wanted).clip(0, len(distinct) - 1))
-        distinct, first = distinct[kept], first[kept]
-    return distinct, first
-
-
-def _lacks(value: Any) -> bool:
-    return value is None or value != value or str(value) in ("<NA>", "NaT")
-
-
-def _all_pairs(rows: Any, features: tuple[str | int, ...], grids: list[AnyArray]) -> Any:
-    """Rows in which two features have all pairs of values; the others are those of the first."""
-    size = len(grids[0]) * len(grids[1])
-    places = [
-        np.repeat(np.arange(len(grids[0])), len(grids[1])),
-        np.tile(np.arange(len(grids[1])), len(grids[0])),
-    ]
-    pairs = _safe_indexing(rows, np.zeros(size, dtype=np.intp))
-    if not hasattr(pairs, "columns"):
-        pairs = np.array(pairs)
-        for feature, grid, place in zip(features, grids, places, strict=True):
-            pairs[:, int(feature)] = grid[place]
-        return pairs
-    names = [_name(rows, feature) for feature in features]
-    filled = {name: grid[place] for name, grid, place in zip(names, grids, places, strict=True)}
-    if hasattr(pairs, "assign"):
-        return pairs.assign(**filled)
-    import polars as pl
-
-    return pairs.with_columns(**{name: pl.Series(values) for name, values in filled.items()})

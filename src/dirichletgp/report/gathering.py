@@ -61,8 +61,8 @@ def gather(
     made : mapping of str to str, default=None
         More to say about how the model was made.
     cautions : sequence of str, default=()
-        What readers should know before they believe the numbers. That a class has few rows here is
-        said anyway.
+        What readers should know before they believe the numbers. That a class has few rows here,
+        and that the model was fitted to these rows, is said anyway.
     n_bootstrap : int, default=1000
         Resamples for the intervals of the metrics.
     random_state : int, default=0
@@ -94,6 +94,7 @@ def gather(
     if feature_names is None:
         feature_names = feature_names_of(classifier)
     relevance = _relevance(classifier, feature_names, _some_rows(model, X, rng), labels)
+    few = few_rows_of_a_class(codes, labels)
     return ReportNumbers(
         title=title,
         created=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -115,8 +116,17 @@ def gather(
         thresholds=thresholds_table(prob, codes, labels),
         outcomes=outcomes_by_threshold(prob, codes, labels),
         regions=region_numbers(model, X, prob, codes),
-        cautions=list(dict.fromkeys([*cautions, *few_rows_of_a_class(codes, labels)])),
+        cautions=list(dict.fromkeys([*cautions, *_seen(model, X, y), *few])),
     )
+
+
+def _seen(model: Any, X: Any, y: ArrayLike) -> list[str]:
+    """What to know of rows that the model was fitted to, where it can tell."""
+    classifier = innermost_classifier(model)
+    if not hasattr(classifier, "rows_seen_in"):
+        return []
+    said = classifier.rows_seen_in(transformed_rows(model, X), y)
+    return [] if said is None else [said]
 
 
 def _numbers(shown: Any, n: int) -> Integers:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from .directions import MOST_FEATURES
 from .numbers import ReportNumbers
 
 # About how high cards are, in pixels, in a column of a desktop window.
@@ -15,7 +16,6 @@ _HEIGHTS = {
     "history": 610,
 }
 _MANY_CLASSES = 10
-_MOST_BARS = 14
 
 
 class Layout(NamedTuple):
@@ -56,5 +56,5 @@ def _height(card: str, numbers: ReportNumbers) -> float:
     if card == "thresholds":
         return 190.0 + 57.0 * len(numbers.thresholds)
     if card == "relevance":
-        return 150.0 + 48.0 * min(_MOST_BARS, len(numbers.relevance))
+        return 150.0 + 48.0 * min(MOST_FEATURES, len(numbers.relevance))
     return float(_HEIGHTS[card])

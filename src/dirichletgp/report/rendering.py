@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..persistence.atomic_write import write_atomically
+from ..persistence.file_kinds import PAGE, check_replaceable
 from .confusion import confusion_table
 from .gathering import gather
 from .layout import layout_of
@@ -81,6 +82,7 @@ def write_report(
     cautions: Sequence[str] = (),
     n_bootstrap: int = 1_000,
     random_state: int = 0,
+    overwrite: bool = False,
 ) -> Path:
     """Measure a fitted classifier on labelled rows and write the report.
 
@@ -94,6 +96,8 @@ def write_report(
     y : array-like of shape (n,)
     title, feature_names, shown, made, cautions, n_bootstrap, random_state
         As in `gather`.
+    overwrite : bool, default=False
+        Whether to replace an existing file that is no HTML page; `FileExistsError` otherwise.
 
     Returns
     -------
@@ -117,6 +121,7 @@ def write_report(
     ...     "calibration" in written.read_text(encoding="utf-8")
     True
     """
+    check_replaceable(path, PAGE, overwrite)
     numbers = gather(
         model,
         X,

@@ -42,9 +42,10 @@ def calibration_verdict(error: CalibrationError) -> Verdict:
             f"errors of up to {_points(error.high)}"
         )
     sentences = [
-        f"Stated confidence and observed accuracy differ by {_points(error.value)} on average.",
-        f"On as many rows even a perfectly calibrated model shows up to {_points(error.by_chance)} "
-        f"by chance, so the true error is {between} (95\u00a0%).",
+        f"On these {error.n_rows:,} rows confidence and accuracy differ by {_points(error.value)} "
+        f"on average; a perfectly calibrated model would show up to {100 * error.by_chance:.1f} "
+        "by chance.",
+        f"The true error is {between} (95\u00a0%).",
         _direction(error),
     ]
     return Verdict(level, headline, sentences)
@@ -61,6 +62,8 @@ def _direction(error: CalibrationError) -> str:
         f"It is {100 * error.confidence:.1f}\u00a0% confident on average "
         f"and right {100 * error.accuracy:.1f}\u00a0% of the time"
     )
-    if abs(error.confidence - error.accuracy) <= error.doubt:
+    if abs(error.bias) <= error.doubt:
         return f"{said}: no more apart than by chance."
-    return f"{said}: {'over' if error.confidence > error.accuracy else 'under'}confident."
+    if error.bias > 0:
+        return f"{said}: overconfident, it promises too much."
+    return f"{said}: underconfident, it is right more often than it says."

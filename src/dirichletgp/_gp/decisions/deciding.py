@@ -205,10 +205,11 @@ class DecidingClassifier(FittedClassifier):
         """
         if not 1 <= len(features) <= 2:
             raise ValueError(f"features={features!r}: name one feature, or two.")
-        places = [self._place_of_feature(feature) for feature in features]
+        places = [self.place_of_feature(feature) for feature in features]
         return effect(self._fitted, self._scaled(X), places, self.n_jobs)
 
-    def _place_of_feature(self, feature: str | int) -> int:
+    def place_of_feature(self, feature: str | int) -> int:
+        """Where a feature stands among the columns of X, by name or position; for displays."""
         names = self._column_names
         if isinstance(feature, str) and feature in names:
             return names.index(feature)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..core.arrays import Array, Booleans
 from ..core.warning import warn_caller
-from ..training.set_scores import SetScores
+from ..training.remembered import SetScores
 
 
 def scores_that_hold(scores: SetScores | None) -> SetScores:

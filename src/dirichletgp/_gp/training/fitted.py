@@ -23,7 +23,7 @@ from ..rows.columns import Columns
 from ..rows.in_memory import Encoder, InMemoryRows, Keys, fingerprints
 from ..rows.mixed import MixedScaler
 from ..rows.target_codes import ScalerWithTargetCodes
-from .set_scores import SetScores
+from .remembered import SeenRows, SetScores
 
 if TYPE_CHECKING:
     from .regional import RegionalModel
@@ -331,6 +331,9 @@ class Fitted:
         Of a stream that may still learn everything anew.
     scores : SetScores or None
         How likely the labels of left-out training rows were; None in files of earlier versions.
+    seen : SeenRows or None
+        Marks of the training rows; None in files of earlier versions, and once rows were added or
+        taken away.
     background : ndarray of shape (B, D) or None
         How the columns of scaled training rows are spread, each by itself: no line of it is a row.
         None in files of earlier versions.
@@ -343,6 +346,7 @@ class Fitted:
     history: list[dict[str, Any]]
     first_rows: FirstRows | None = None
     scores: SetScores | None = None
+    seen: SeenRows | None = None
     background: Array | None = None
 
     @property

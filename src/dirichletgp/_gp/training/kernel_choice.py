@@ -30,6 +30,7 @@ from .even_labels import EvenLabelSearch, rows_for_many_classes
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
 from .label_search import ALPHAS, LabelSearch, ScoringRows, scoring_rows
+from .remembered import SeenRows
 from .settings import Family, Progress, Resources, Stage, family_of, is_pooled
 
 AUTO = "auto"
@@ -87,6 +88,14 @@ class Material:
         return Encoder.learned(
             self.classes, self.totals, self.sample, estimator, rng, self.columns, as_codes
         )
+
+    def marked(self) -> SeenRows:
+        """What tells whether rows are among these."""
+        sample = self.sample
+        codes = np.searchsorted(self.classes, sample.labels)
+        weight = len(codes) if sample.weights is None else float(sample.weights.sum())
+        share = min(weight / float(self.totals.sum()), 1.0)
+        return SeenRows.of(sample.X, codes, share if share < 1.0 - 1e-9 else 1.0)
 
 
 def families(estimator: Any, columns: Columns) -> list[Family]:

@@ -55,7 +55,7 @@ from .plain_models import FREQUENCIES, Loss, plain_losses, warn_of_plain_model
 from .record import FIRST_ALPHA, DirichletState, Expected, TrainingRecord, Watcher
 from .region_search import Proposal
 from .regional import AnyModel
-from .set_scores import SetScores, set_scores
+from .remembered import SetScores, set_scores
 from .settings import DirichletSettings, Resources, Stage
 
 SOME_ROWS = 30_000

@@ -44,7 +44,7 @@ def standing_on(fitted: Fitted, statistics: AnyStatistics, prior: Any) -> Fitted
     model: Any = fitted.model
     model = model.standing_on(statistics, partial(class_prior, prior))
     scores = fitted.scores
-    return replace(fitted, model=model, scores=scores and scores.of_earlier_rows())
+    return replace(fitted, model=model, scores=scores and scores.of_earlier_rows(), seen=None)
 
 
 def with_rows(fitted: Fitted, rows: InMemoryRows, prior: Any, n_jobs: int | None) -> Fitted:

@@ -37,10 +37,10 @@ def run(monkeypatch, capfdbinary):
     """Run a command in this process: exit code, standard output, standard error."""
     from dirichletgp.cli import main
 
-    def run(*arguments, stdin=b""):
+    def run(*arguments, stdin=b"", columns=120):
         monkeypatch.setattr(sys, "argv", ["dirichletgp", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        monkeypatch.setenv("COLUMNS", "120")
+        monkeypatch.setenv("COLUMNS", str(columns))
         capfdbinary.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()

@@ -225,7 +225,19 @@ def test_info_says_what_the_model_needs_and_how_it_did(run, folder):
     assert said["target"] == "sick"
     assert said["test"]["rows"] == TRAIN // 4
     code, out, _ = run("info", folder / "model.dgp")
-    assert "colour: 3 categories" in out
+    assert re.search(r"colour +3 categories", out)
+
+
+def test_numbers_stay_whole_in_a_narrow_terminal(run, folder):
+    for command, table in (("info", ()), ("evaluate", (folder / "new.csv",))):
+        code, out, _ = run(command, folder / "model.dgp", *table, columns=80)
+        lines = [line.rstrip() for line in out.replace("\u00a0", " ").splitlines()]
+        assert code == 0
+        assert max(map(len, lines)) <= 80
+        assert any(re.search(r"[Aa]ccuracy +\d+\.\d %", line) for line in lines)
+        assert not any(line.lstrip().startswith("%") for line in lines)
+        if command == "info":
+            assert "dose" in "\n".join(lines[lines.index("Columns") :])
 
 
 def test_report_and_evaluate_of_a_given_test_file(run, folder, tmp_path):

@@ -409,7 +409,7 @@ def test_features_say_which_way_they_work():
     words = {entry["name"]: entry.get("words") for entry in numbers.relevance}
     assert words["dose"] == "higher: yes likelier"
     assert words["rest"] == "higher: yes less likely"
-    assert words["colour"] == "yes likeliest for red, least for blue"
+    assert words["colour"] == "yes likeliest where it is red, least where blue"
     page = render(numbers)
     assert "higher: yes less likely" in page
     assert "Nowhere" not in page  # four rows are too few to be named

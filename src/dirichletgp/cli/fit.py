@@ -19,7 +19,7 @@ from .._gp.training.settings import choice
 from ..persistence.file_kinds import MODEL, PAGE
 from .class_names import codes_of
 from .column_options import wishes_of
-from .console import in_markup, print_json, say, with_one_line_errors
+from .console import print_json, say, with_one_line_errors
 from .destinations import Output, can_be_replaced, check_outputs
 from .options import (
     DropUnlabelled,
@@ -32,14 +32,13 @@ from .options import (
     kernel_choices,
 )
 from .prepared_rows import Experiment
+from .printed_columns import print_columns
 from .progress_bar import progress_bar
 from .scores import measured, print_scores
 from .table_model import TableModel
 from .table_report import ShownRows, check_possible, write_table_report
 from .training_rows import SplitTable, check_classes, hold_out
 from .voted_table import labelled_or_voted, one_or_several
-
-_MOST_COLUMNS = 60
 
 
 @with_one_line_errors
@@ -158,7 +157,9 @@ def fit(
     again = refit and test is None
     rows_of = Experiment.prepared(rows, split, names, wishes, test or train, again)
     if not as_json:
-        _print_columns(rows_of.train.columns.described(), len(rows_of.train.labels))
+        title = f"{len(rows_of.train.labels):,} rows to learn from"
+        print_columns(rows_of.train.columns.described(), title)
+        print()
     for caution in rows_of.cautions:
         say(f"warning: {caution}")
 
@@ -224,21 +225,3 @@ def _all_texts(table: Any) -> bool:
     from pyarrow import types
 
     return all(types.is_string(field.type) for field in table.schema)
-
-
-def _print_columns(described: list[tuple[str, str]], n_rows: int) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    title = f"{n_rows:,} rows to learn from"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None)
-    table.add_column("column")
-    table.add_column("taken as")
-    for name, words in described[:_MOST_COLUMNS]:
-        style = "dim" if words.startswith("not used") else None
-        table.add_row(in_markup(name), in_markup(words), style=style)
-    hidden = len(described) - _MOST_COLUMNS
-    if hidden > 0:
-        table.add_row(f"... {hidden} more", "")
-    Console().print(table)
-    print()

@@ -8,12 +8,18 @@ from ..report.provenance import how_it_was_made
 from .console import in_markup, print_json, with_one_line_errors
 from .labelled_table import Target
 from .options import Json, ModelPath
+from .printed_columns import print_columns
 from .table_model import TableModel
 
-_NAMES = {"ece": "calibration error", "mnll": "log loss", "brier": "Brier score", "auc": "AUC"}
+_NAMES = {
+    "ece": "calibration error",
+    "mnll": "log loss",
+    "brier": "Brier score",
+    "auc": "AUC",
+    "f1": "F1",
+}
 _ABLE = {True: "predicts, and can learn more rows", False: "compact: predicts, learns no more"}
 _MOST_CLASSES = 12
-_MOST_COLUMNS = 60
 
 
 @with_one_line_errors
@@ -50,6 +56,9 @@ def _print(content: dict[str, Any]) -> None:
     for name, text in _lines(content):
         table.add_row(name, in_markup(text))
     Console().print(table)
+    if content["columns"]:
+        print()
+        print_columns([(c["name"], c["treatment"]) for c in content["columns"]], "Columns")
 
 
 def _predicted(target: Target | None) -> str:
@@ -71,17 +80,18 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if "test" in content:
         test = content["test"]
-        values = [
-            f"{_NAMES.get(key, key)} {metric_text(key, m['value'])}"
-            for key, m in test["metrics"].items()
-        ]
-        tested = f"{test['rows']:,} rows {content['tested_on']}: {', '.join(values)}"
-        lines += [("Test", tested), ("Verdict", test["verdict"]["headline"])]
+        lines.append(("Test", f"{test['rows']:,} rows {content['tested_on']}"))
+        lines += [("", _measured(key, found)) for key, found in test["metrics"].items()]
+        lines.append(("Verdict", test["verdict"]["headline"]))
     if content.get("refitted"):
         rows = f"{content['training_rows']:,}"
         lines.append(("", f"measured before it was fitted again, to all {rows} rows"))
     lines += [("Warning", caution) for caution in content.get("warnings", [])]
-    for place, column in enumerate(content["columns"][:_MOST_COLUMNS]):
-        heading = "Columns" if place == 0 else ""
-        lines.append((heading, f"{column['name']}: {column['treatment']}"))
     return lines
+
+
+def _measured(key: str, found: dict[str, Any]) -> str:
+    """A metric with what guessing reaches, where that means something."""
+    guessing = found.get("baseline")
+    beside = "" if guessing is None else f" (guessing: {metric_text(key, guessing)})"
+    return f"{_NAMES.get(key, key)} {metric_text(key, found['value'])}{beside}"

@@ -11,6 +11,7 @@ from ..report.numbers import Metric, Verdict
 from .console import in_markup
 
 _RESAMPLES = 1_000
+_WIDE = 110  # columns of a terminal
 _COLOURS = {
     "good": "green",
     "open": "cyan",
@@ -60,24 +61,32 @@ def measured(prob: Array, codes: Integers, classes: AnyArray, seed: int = 0) -> 
 
 
 def print_scores(scores: Scores, where: str) -> None:
-    """The metrics as a table, and the verdict beneath."""
+    """The metrics as a table, and the verdict beneath; meanings have room beside wide ones."""
     from rich.console import Console
     from rich.table import Table
 
+    console = Console()
+    wide = console.width >= _WIDE
     title = f"{scores.n_rows:,} rows {in_markup(where)}"
     table = Table(title=title, title_justify="left", title_style="bold", box=None)
     table.add_column("")
     table.add_column("", justify="right")
     table.add_column("95 % interval", no_wrap=True)
     table.add_column("guessing", justify="right", no_wrap=True)
-    table.add_column("")
+    if wide:
+        table.add_column("")
     for metric in scores.metrics:
         texts = metric.texts
         interval = f"{texts['low']} to {texts['high']}"
         meaning = f"[dim]{in_markup(metric.meaning)}[/dim]"
-        table.add_row(metric.name, texts["value"], interval, texts.get("baseline", ""), meaning)
-    console = Console()
+        cells = [metric.name, texts["value"], interval, texts.get("baseline", "")]
+        table.add_row(*cells, *([meaning] if wide else []))
     console.print(table)
+    if not wide:
+        console.print()
+    for metric in [] if wide else scores.metrics:
+        console.print(f" [dim]{metric.name}: {in_markup(metric.meaning)}[/dim]", highlight=False)
     verdict = scores.verdict
-    headline = f"[bold {_COLOURS[verdict.level]}]{verdict.headline}.[/]"
-    console.print(f"\n{headline} {' '.join(verdict.sentences)}", highlight=False)
+    console.print(f"\n[bold {_COLOURS[verdict.level]}]{verdict.headline}.[/]", highlight=False)
+    for sentence in verdict.sentences:
+        console.print(sentence, highlight=False)

@@ -101,4 +101,7 @@ def _of_numbers(mean: Array, label: str) -> dict[str, str]:
 
 def _of_categories(mean: Array, names: list[str], label: str) -> dict[str, str]:
     most, least = names[int(mean.argmax())], names[int(mean.argmin())]
-    return {"way": "category", "words": f"{label} likeliest for {most}, least for {least}"}
+    return {
+        "way": "category",
+        "words": f"{label} likeliest where it is {most}, least where {least}",
+    }

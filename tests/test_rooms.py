@@ -157,3 +157,10 @@ def test_a_fit_walks_through_few_modules_and_a_prediction_through_ten(case):
     command = [sys.executable, tool, *case]
     walked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert walked.returncode == 0, walked.stdout + walked.stderr
+
+
+def test_no_sentence_of_an_example_stands_where_the_gallery_drops_it():
+    """Sphinx-Gallery takes the lines below a cell marker as text, not what follows on its line."""
+    for path in sorted((PACKAGE.parents[1] / "examples" / "gallery").glob("plot_*.py")):
+        markers = [line for line in path.read_text().splitlines() if line.startswith("# %%")]
+        assert set(markers) <= {"# %%"}, path.name

@@ -30,7 +30,8 @@ models = {
     "trees + isotonic": CalibratedClassifierCV(trees, method="isotonic", cv=5),
 }
 
-# %% MNLL, the mean negative log-likelihood, rewards being right and being honest; ECE looks at
+# %%
+# MNLL, the mean negative log-likelihood, rewards being right and being honest; ECE looks at
 # honesty alone.
 print(f"{'':20} {'error':>7} {'MNLL':>7} {'ECE':>7} {'fit, s':>7}")
 fig, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
@@ -47,5 +48,6 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     ReliabilityDisplay.from_estimator(model, X_test, y_test, name=name, ax=ax)
 plt.show()
 
-# %% The trees train faster. The Gaussian process needs no second stage, and it alone has a band: it
+# %%
+# The trees train faster. The Gaussian process needs no second stage, and it alone has a band: it
 # knows how sure it is of its own probabilities.

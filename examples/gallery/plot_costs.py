@@ -20,7 +20,8 @@ X, y = make_classification(
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 classifier = DirichletGPClassifier("rbf", n_inducing=150, random_state=0).fit(X_train, y_train)
 
-# %% A missed positive costs 10, a false alarm 1.
+# %%
+# A missed positive costs 10, a false alarm 1.
 costs = np.array([[0, 1], [10, 0]])
 for decline in (None, 0.5, 0.2):
     decision = classifier.decide(X_test, costs, decline)
@@ -31,7 +32,8 @@ for decline in (None, 0.5, 0.2):
     )
 print(f"the likeliest label: {costs[y_test, classifier.predict(X_test)].mean():.3f} a row")
 
-# %% Thresholds for a wanted recall, from the training rows alone, and what new rows say.
+# %%
+# Thresholds for a wanted recall, from the training rows alone, and what new rows say.
 wanted = np.linspace(0.6, 0.95, 15)
 found = [classifier.threshold(X_train, y_train, recall=recall) for recall in wanted]
 p = classifier.predict_proba(X_test)[:, 1]

@@ -28,7 +28,8 @@ def voted(truth, rng):
     return votes, (votes + rng.uniform(0, 0.1, votes.shape)).argmax(axis=1)
 
 
-# %% Beside the majority vote, and against the truth, which nobody was told. Mean of five draws:
+# %%
+# Beside the majority vote, and against the truth, which nobody was told. Mean of five draws:
 errors = []
 for seed in range(5):
     rng = np.random.default_rng(seed)
@@ -41,7 +42,8 @@ for seed in range(5):
         errors.append(np.mean(model.predict(X_test) != y_test))
 print(f"votes: error {np.mean(errors[::2]):.3f}, majority: {np.mean(errors[1::2]):.3f}")
 
-# %% The mistakes of the last draw.
+# %%
+# The mistakes of the last draw.
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     miss = model.predict(X_test) != y_test

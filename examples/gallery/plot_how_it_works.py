@@ -21,7 +21,8 @@ y = np.digitize(np.sin(x) + 0.25 * rng.normal(size=len(x)), [-0.4, 0.4])
 X = x[:, None]
 classifier = DirichletGPClassifier(scaler="standard", random_state=0).fit(X, y)
 
-# %% Targets and noises of the three regressions: high for rows of the class, low and uncertain for
+# %%
+# Targets and noises of the three regressions: high for rows of the class, low and uncertain for
 # the others.
 transform = classifier.label_transform_
 grid = np.linspace(-7, 11, 400)[:, None]
@@ -46,7 +47,8 @@ for c, ax in enumerate(axes):
 axes[0].set_ylabel("latent function, ± 2 sd")
 plt.show()
 
-# %% The latent functions become probabilities by a softmax, averaged over their posterior by
+# %%
+# The latent functions become probabilities by a softmax, averaged over their posterior by
 # quadrature. Where there are no data (between 3 and 5, and beyond the ends) the latent functions
 # are uncertain and the probabilities return towards the class frequencies. And the model says *why*
 # it is unsure: labels that are noisy, or too little data.

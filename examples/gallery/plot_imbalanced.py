@@ -29,7 +29,8 @@ for name, model in (("as it is", plain), ("balanced", balanced)):
     share, true_share = prob[:, 1].mean(), y_test.mean()
     print(f"{name:9} ECE {ece:.4f}, share of positives {share:.3f} (true {true_share:.3f})")
 
-# %% A missed positive costs 20 times as much as a false alarm. Then a row is worth an alarm from a
+# %%
+# A missed positive costs 20 times as much as a false alarm. Then a row is worth an alarm from a
 # probability of 1 / (1 + 20) on, if the probabilities are honest. Cost against threshold:
 cost_of_miss, cost_of_alarm = 20, 1
 thresholds = np.geomspace(0.003, 0.97, 120)

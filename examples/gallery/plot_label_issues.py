@@ -25,7 +25,8 @@ print(
     f"{found[: wrong.sum()].sum()} are among them"
 )
 
-# %% The first eight, and how many of the labels checked so far were wrong.
+# %%
+# The first eight, and how many of the labels checked so far were wrong.
 fig = plt.figure(figsize=(9, 4.6), layout="constrained")
 grid = fig.add_gridspec(2, 8)
 for place, row in enumerate(issues.rows[:8]):

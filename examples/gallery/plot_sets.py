@@ -21,7 +21,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_
 classifier = DirichletGPClassifier("rbf", ard=False, n_inducing=300, random_state=0)
 classifier.fit(X_train, y_train)
 
-# %% No rows were held back: the promise stands on left-out predictions of the training rows.
+# %%
+# No rows were held back: the promise stands on left-out predictions of the training rows.
 for coverage in (0.8, 0.9, 0.95, 0.99):
     sets = classifier.predict_set(X_test, coverage)
     covered = sets[np.arange(len(y_test)), y_test].mean()
@@ -29,7 +30,8 @@ for coverage in (0.8, 0.9, 0.95, 0.99):
         f"promised {coverage:.2f}, covered {covered:.3f}, mean size {sets.sum(axis=1).mean():.2f}"
     )
 
-# %% Four digits and their sets.
+# %%
+# Four digits and their sets.
 sets = classifier.predict_set(X_test, 0.95)
 size = sets.sum(axis=1)
 chosen = [np.flatnonzero(size == wanted)[0] for wanted in np.unique(size)[:4]]

@@ -43,11 +43,13 @@ print(f"kernel: {classifier.kernel_}")
 print(f"MNLL {mean_negative_log_likelihood(y_test, probability):.3f}")
 print(f"ECE  {expected_calibration_error(y_test, probability):.3f}")
 
-# %% What matters: the weekday does not, and a clinic is one bar, not 25.
+# %%
+# What matters: the weekday does not, and a clinic is one bar, not 25.
 FeatureRelevanceDisplay.from_estimator(classifier)
 plt.show()
 
-# %% What the model makes of a column: the probability of one patient whose dose, clinic or pressure
+# %%
+# What the model makes of a column: the probability of one patient whose dose, clinic or pressure
 # we change, all else as it is. A clinic that was never seen and a pressure that was not taken are
 # no errors: the model falls back on what the other columns say.
 patient = test.iloc[[0]]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..persistence.atomic_write import write_atomically
 from ..persistence.file_kinds import PAGE, check_replaceable
 from .confusion import confusion_table
+from .directions import MOST_FEATURES
 from .gathering import gather
 from .layout import layout_of
 from .numbers import ReportNumbers
@@ -62,6 +63,7 @@ def render(numbers: ReportNumbers) -> str:
         report=numbers,
         layout=layout_of(numbers),
         fewest_left=FEWEST_LEFT,
+        most_bars=MOST_FEATURES,
         confusion=confusion_table(numbers.confusion, numbers.classes),
         data=_safe_json(numbers),
         style=_page_file("report.css") + _page_file("regions.css"),

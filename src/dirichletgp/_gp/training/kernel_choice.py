@@ -145,7 +145,8 @@ def choose_family(
         gains = np.array([trial.expected_gain for trial in trials])
         losses = np.array([trial.loss() for trial in trials])
         expected = losses * (1.0 - gains)
-        for i in np.flatnonzero(expected < _CLOSE * expected.min()):
+        close = np.flatnonzero(expected < _CLOSE * expected.min())
+        for i in close if len(close) > 1 else []:
             losses[i] = trials[i].refined_loss(losses[i])
             expected[i] = losses[i] * (1.0 - gains[i])
         best = int(np.argmin(expected))

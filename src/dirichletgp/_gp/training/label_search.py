@@ -58,7 +58,7 @@ _LEAST_DOUBT = 1e-12
 # noise_out): the search starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
 _SMALL_STEPS = np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, -0.5]])
-_FEW_EVALUATIONS = 5
+_FEW_EVALUATIONS = 3
 # Steps of log separation: to the neighbours of a parabola, and at most at once.
 _STEP, _FARTHEST = 0.2, 0.8
 _PARABOLAS = 3

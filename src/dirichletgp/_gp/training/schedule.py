@@ -30,7 +30,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.kernels import Kernel
-from ..core.parallel import cholesky, row_slices
+from ..core.parallel import Workers, cholesky, row_slices
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior, shared_matrix
 from ..core.statistics import ClassStatistics
@@ -79,7 +79,7 @@ _ENOUGH = 3e-5
 # of six datasets where it was.
 _SHARE_WITH_ALL_POINTS = 33
 # Evaluations of the first search for the label transform; the last begins where it ends.
-_FIRST_EVALUATIONS = 12
+_FIRST_EVALUATIONS = 10
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
 _LONG = 3.0
 
@@ -150,11 +150,15 @@ class Trainer:
     def __init__(self, rows: TrainingRows, settings: DirichletSettings, resources: Resources):
         self.rows = rows
         self.settings = settings
-        self.resources = resources
         self.placer = PointPlacer(rows.sample, settings, resources)
-        self.training = KernelTraining(rows.sample, settings, resources)
         self._pooled = settings.pooled
         self._rows_are_few = not self._pooled and _are_few(rows.sample, self.placer.pool)
+        self._threads = resources.workers
+        if self._rows_are_few:
+            # What few rows take is too little to be shared out, but for whole folds of them.
+            resources = resources._replace(workers=Workers(1))
+        self.resources = resources
+        self.training = KernelTraining(rows.sample, settings, resources)
         self._search: LabelSearch | None = None
         self._seed = int(resources.rng.randint(2**31))
 
@@ -518,7 +522,7 @@ class Trainer:
     @cached_property
     def _few_rows(self) -> few_rows.FewRows:
         typical = self._typical_kernel(LabelTransform.dirichlet(FIRST_ALPHA))
-        return few_rows.FewRows(self.placer, self.training, self.rows.prior, typical)
+        return few_rows.FewRows(self.placer, self.training, self.rows.prior, typical, self._threads)
 
     def _compared(self, model: Model, state: DirichletState) -> Model:
         """The model with honest left-out predictions, or a plainer one that has better ones."""

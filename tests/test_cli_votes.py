@@ -122,7 +122,7 @@ def test_rows_without_votes_are_left_out_on_request(folder, run, tmp_path):
     assert "--drop-unlabelled" in error
     code, out, error = run(*command, "--drop-unlabelled")
     assert code == 0
-    assert "1 rows of" in error
+    assert "1 row of" in error
     said = json.loads(out)
     assert said["training_rows"] == 119
 

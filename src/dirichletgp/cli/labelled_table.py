@@ -75,12 +75,18 @@ def labelled(table: Any, target: str, name: str, drop_unlabelled: bool) -> Label
     if not drop_unlabelled or not len(kept):
         first = int(np.flatnonzero(texts.codes < 0)[0]) + 1
         raise TableError(
-            f"{name}: the target {target!r} is missing in {n_missing:,} rows, "
+            f"{name}: the target {target!r} is missing in {rows_in_words(n_missing)}, "
             f"the first is row {first}",
             "--drop-unlabelled to leave them out" if len(kept) else None,
         )
-    say(f"note: {n_missing:,} rows of {name} have no label and are left out")
+    left_out = "has no label and is" if n_missing == 1 else "have no label and are"
+    say(f"note: {rows_in_words(n_missing)} of {name} {left_out} left out")
     return LabelledTable(table.take(kept), Texts(texts.distinct, texts.codes[kept]), kept + 1)
+
+
+def rows_in_words(n: int) -> str:
+    """So many rows."""
+    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def check_column(table: Any, target: str, name: str) -> None:

@@ -10,6 +10,8 @@ class NewValues:
     ----------
     accept : bool
         Whether they may be there.
+    quiet : bool, default=False
+        Whether nothing is to be said of those that are accepted.
 
     Attributes
     ----------
@@ -27,8 +29,9 @@ class NewValues:
     ValueError: column 'colour' holds categories the model has not seen: 'mauve'; to take ...
     """
 
-    def __init__(self, accept: bool):
+    def __init__(self, accept: bool, quiet: bool = False):
         self.accept = accept
+        self.quiet = quiet
         self.notes: list[str] = []
         self.rows_before = 0
         self._columns: set[str] = set()
@@ -45,4 +48,5 @@ class NewValues:
         if column not in self._columns:
             self._columns.add(column)
             self.notes.append(sentence)
-            say(f"note: {sentence}")
+            if not self.quiet:
+                say(f"note: {sentence}")

@@ -91,13 +91,14 @@ class Experiment:
         """
         train = PreparedRows.learned(split.train, names, wishes)
         again = PreparedRows.learned(rows, names, wishes) if refit else None
-        accept = NewValues(accept=True)
+        held_out = len(split.train.numbers) < len(rows.numbers)
+        # What the rest of a table does not hold is nothing to note of rows that were held out.
+        accept = NewValues(accept=True, quiet=held_out)
         available_columns(
             used_columns(train.columns), split.test.table.column_names, test_name, accept
         )
         X_test = Matrix.of(train.columns.matrix(split.test.table, accept, quiet=True))
         y_test = split.test.labels
-        held_out = len(split.train.numbers) < len(rows.numbers)
         labels = split.train.texts.distinct
         cautions = [
             *few_rows_of_a_class(split.train.texts.codes, labels, "to learn from"),

@@ -9,7 +9,7 @@ from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.values import numbers_of
 from .._gp.rows.texts import Texts
 from .console import say
-from .labelled_table import LabelledTable, Target, check_column, labelled
+from .labelled_table import LabelledTable, Target, check_column, labelled, rows_in_words
 
 
 class VotesByClass:
@@ -59,14 +59,15 @@ def labelled_or_voted(
     totals = votes.sum(axis=1)
     kept = np.flatnonzero(totals > 0)
     n_missing = table.num_rows - len(kept)
+    have = "has" if n_missing == 1 else "have"
     if n_missing and not (drop_unlabelled and len(kept)):
         first = int(np.flatnonzero(totals == 0)[0]) + 1
         raise TableError(
-            f"{name}: {n_missing:,} rows have no votes, the first is row {first}",
+            f"{name}: {rows_in_words(n_missing)} {have} no votes, the first is row {first}",
             "--drop-unlabelled to leave them out" if len(kept) else None,
         )
     if n_missing:
-        say(f"note: {n_missing:,} rows of {name} have no votes and are left out")
+        say(f"note: {rows_in_words(n_missing)} of {name} {have} no votes, left out")
     votes = votes[kept]
     codes = _drawn(votes, np.random.default_rng(seed))
     return LabelledTable(table.take(kept), Texts(classes, codes), kept + 1, votes)

@@ -635,7 +635,8 @@ def _warn_of_strangers(fitted: Fitted, rows: AnyArray, codes: Integers) -> None:
     if said is not None:
         warn_caller(
             f"{said}: what was never there cannot be left out, and these probabilities are wrong. "
-            "For new rows use predict_proba, or threshold(..., left_out=False).",
+            "For new rows use predict_proba, or threshold with left_out=False (on the command line "
+            "--new-rows).",
             UserWarning,
         )
 

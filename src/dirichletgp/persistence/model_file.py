@@ -50,7 +50,12 @@ from .compact_regions import (
 )
 from .parameters import check_parameters
 from .regions import regions_described, regions_restored
-from .remembered import background_restored, remembered_described, scores_restored
+from .remembered import (
+    background_restored,
+    copies_restored,
+    remembered_described,
+    scores_restored,
+)
 from .scalers import scaled_width, scaler_described, scaler_restored
 from .statistics import statistics_restored
 from .values import Arrays, decoded, encoded, labels_decoded, labels_encoded, transform_restored
@@ -286,6 +291,7 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
         first_rows=_first_rows_restored(content, features, sizes["C"], arrays),
         scores=scores_restored(content, arrays, sizes["C"]),
         background=background_restored(arrays, sizes["D"]),
+        copies=copies_restored(content, arrays, sizes["C"]),
     )
     return classifier
 

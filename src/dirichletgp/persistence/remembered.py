@@ -1,6 +1,7 @@
-"""What a fit remembers of its rows, in files: scores of left-out rows, and columns as they spread.
+"""What a fit remembers of its rows, in files.
 
-Files of earlier versions have neither.
+Scores of left-out rows, columns as they spread, and labels of rows that may be met again. Files of
+earlier versions have none of them.
 """
 
 from collections.abc import Mapping
@@ -13,12 +14,15 @@ from .._gp.core.fields import (
     COUNTS,
     MODERATE,
     NOT_NEGATIVE,
+    POSITIVE,
     Numbers,
     check_arrays,
     expect,
+    real_number,
     truth,
 )
 from .._gp.core.kernels.product import MISSING
+from .._gp.training.copies import Copies
 from .._gp.training.fitted import Fitted
 from .._gp.training.set_scores import SetScores
 from .values import Arrays
@@ -33,6 +37,11 @@ _SCORE_FIELDS = {
     "scores/effective": Numbers("E", NOT_NEGATIVE),
 }
 _BACKGROUND_FIELDS = {_BACKGROUND: Numbers("B D", (MISSING, MODERATE[1]))}
+_WORTH = "worth_of_model"
+_COPY_FIELDS = {
+    "copies/keys": Numbers("G", (0, 2**64 - 1), "uint64"),
+    "copies/votes": Numbers("G C", NOT_NEGATIVE),
+}
 
 
 def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
@@ -45,6 +54,9 @@ def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
         arrays |= {f"scores/{name}": getattr(scores, name) for name in _SCORES}
     if fitted.background is not None:
         arrays[_BACKGROUND] = fitted.background
+    if fitted.copies is not None:
+        content[_WORTH] = fitted.copies.worth
+        arrays |= {"copies/keys": fitted.copies.keys, "copies/votes": fitted.copies.votes}
     return content, arrays
 
 
@@ -66,3 +78,13 @@ def background_restored(arrays: Arrays, n_scaled: int) -> Array | None:
     sizes = check_arrays(_BACKGROUND_FIELDS, arrays, {"D": n_scaled})
     expect(sizes["B"] > 0, _BACKGROUND)
     return arrays[_BACKGROUND]
+
+
+def copies_restored(content: Mapping[str, Any], arrays: Arrays, n_classes: int) -> Copies | None:
+    """The labels of rows that may be met again of a file, if it has some."""
+    if _WORTH not in content:
+        return None
+    check_arrays(_COPY_FIELDS, arrays, {"C": n_classes})
+    keys, votes = arrays["copies/keys"], arrays["copies/votes"]
+    expect(bool(np.all(keys[:-1] < keys[1:])), "order of copies/keys")
+    return Copies(keys, votes, real_number(content[_WORTH], "worth of the model", POSITIVE))

@@ -26,6 +26,7 @@ from ..rows.target_codes import ScalerWithTargetCodes
 from .set_scores import SetScores
 
 if TYPE_CHECKING:
+    from .copies import Copies
     from .regional import RegionalModel
 
 
@@ -334,6 +335,8 @@ class Fitted:
     background : ndarray of shape (B, D) or None
         How the columns of scaled training rows are spread, each by itself: no line of it is a row.
         None in files of earlier versions.
+    copies : Copies or None
+        Labels of rows that may be met again, where they say more than the model.
     """
 
     encoder: Encoder
@@ -344,6 +347,7 @@ class Fitted:
     first_rows: FirstRows | None = None
     scores: SetScores | None = None
     background: Array | None = None
+    copies: Union["Copies", None] = None
 
     @property
     def classes(self) -> AnyArray:

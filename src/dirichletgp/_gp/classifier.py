@@ -376,6 +376,8 @@ class DirichletGPClassifier(DecidingClassifier):
         if learns and settled and _may_have_copies(material, encoder):
             with progress.stage(Stage.COPIES):
                 fitted = self._with_copies(fitted, material.sample)
+                worth = fitted.copies and f"votes, beside {fitted.copies.worth:g} of the model"
+                progress.note(worth or "no votes")
         progress.done()
         return fitted
 

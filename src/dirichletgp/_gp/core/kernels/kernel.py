@@ -130,9 +130,9 @@ class Kernel(ABC):
     def beginning_at(self, start: "Kernel") -> "Kernel":
         """The kernel as made for the rows at hand, with the parameters of a `start` of its kind."""
 
+    @abstractmethod
     def refined(self, rows: Array) -> Self:
         """The kernel of a finished model, for scaled rows (n, D): without what hastes a search."""
-        return self
 
     @abstractmethod
     def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:

@@ -1,5 +1,7 @@
 """Few or noisy rows: no row explains itself alone, and left-out predictions are honest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -137,6 +139,36 @@ def test_many_rows_that_a_plain_model_predicts_better_are_learned_again(monkeypa
         make.fit(X, y)
     assert caught[0].filename == __file__
     assert make.n_iter_ > once
+
+
+@pytest.mark.parametrize("frequencies_do_as_well", [True, False])
+def test_a_kernel_that_gave_up_on_noisy_labels_gives_way_to_a_typical_one(
+    monkeypatch, frequencies_do_as_well
+):
+    from dirichletgp._gp.training import schedule
+    from dirichletgp._gp.training.plain_models import FREQUENCIES, Loss
+
+    def gives_up(trainer, state, max_iter):
+        typical = trainer._typical_kernel(state.transform)
+        return replace(state, kernel=typical.stretched(1e3, 1e-3), n_iter=state.n_iter + 1)
+
+    monkeypatch.setattr(schedule.Trainer, "_searched", gives_up)
+    # No better than the frequencies within two standard errors, or far better.
+    loss = Loss(0.69, 1.0) if frequencies_do_as_well else Loss(9.0, 0.01)
+    monkeypatch.setattr(schedule, "plain_losses", lambda *of: {FREQUENCIES: loss})
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_800, 2))
+    p = 0.5 + 0.25 * np.sin(2 * X[:, 0])
+    y = (rng.random(1_800) < p).astype(int)
+    classifier = DirichletGPClassifier(kernel="rbf", n_inducing=20, max_iter=3, random_state=0)
+    classifier.fit(X, y)
+    error = np.abs(classifier.predict_proba(X)[:, 1] - p).mean()
+    if frequencies_do_as_well:
+        assert np.all(classifier.lengthscale_ < 10)
+        assert error < 0.08
+    else:
+        assert np.all(classifier.lengthscale_ > 100)
+        assert error > 0.12
 
 
 def test_plain_models_of_left_out_rows_are_what_they_say():

@@ -201,8 +201,9 @@ def log_odds_beliefs(
     steps = [_NewtonStep.of_rows(features, codes == c, own, p[:, c]) for c in chosen]
     if not steps:
         return LogOddsBeliefs.by_evidence(np.zeros(len(priors)))
-    evidence = np.mean([[step.evidence(prior) for prior in priors] for step in steps], axis=0)
-    beliefs = LogOddsBeliefs.by_evidence(evidence)
+    of_one = np.mean([[step.evidence(prior) for prior in priors] for step in steps], axis=0)
+    # C classes have C - 1 log-odds: each class against the rest would count one too many.
+    beliefs = LogOddsBeliefs.by_evidence(min(p.shape[1] - 1, len(steps)) * of_one)
     if not with_departure:
         return beliefs
     believed = _believed(priors, beliefs)

@@ -21,6 +21,7 @@ from dirichletgp._gp.core.parallel import Workers
 from dirichletgp._gp.core.probabilities.softmax import class_probabilities
 from dirichletgp._gp.core.regressions import Posterior, make_basis
 from dirichletgp._gp.rows.in_memory import Chunk
+from dirichletgp._gp.rows.scaling import scaling_function
 from dirichletgp.metrics import mean_negative_log_likelihood
 
 DATASETS = ["eeg", "htru2", "magic", "letter", "pendigits", "satimage"]
@@ -63,20 +64,21 @@ def binning(name):
     model, encoder = classifier._fitted.model, classifier._fitted.encoder
     labelled = encoder.rows(Chunk(s.X, s.y, None))
     everything = labelled.take(np.arange(len(labelled)))
-    kernel = replace(
-        model.kernel, levels=tuple(levels_of(column, len(column)) for column in everything.X.T)
-    )
-    with Workers() as workers:
-        basis = make_basis(kernel, model.points, model.jitter)
-        statistics = everything.class_statistics(basis, workers)
-        posterior = Posterior.from_statistics(
-            statistics, kernel.variance, model.transform, model.prior, workers
-        )
-        scaled = encoder.scale(s.X_test)
-        parts = [posterior.latent(basis.vectors(part)) for part in np.array_split(scaled, 10)]
-    exact = np.concatenate([class_probabilities(*part) for part in parts])
-    binned = classifier.predict_proba(s.X_test)
-    return [mean_negative_log_likelihood(s.y_test, p) for p in (binned, exact)]
+    scaled = scaling_function(encoder.scaler)(np.asarray(s.X_test, dtype=np.float64))
+
+    def mnll(kernel):
+        with Workers() as workers:
+            basis = make_basis(kernel, model.points, model.jitter)
+            statistics = everything.class_statistics(basis, workers)
+            posterior = Posterior.from_statistics(
+                statistics, kernel.variance, model.transform, model.prior, workers
+            )
+            parts = [posterior.latent(basis.vectors(part)) for part in np.array_split(scaled, 10)]
+        p = np.concatenate([class_probabilities(*part) for part in parts])
+        return mean_negative_log_likelihood(s.y_test, p)
+
+    every_value = tuple(levels_of(column, len(column)) for column in everything.X.T)
+    return mnll(model.kernel), mnll(replace(model.kernel, levels=every_value))
 
 
 def main():

@@ -177,6 +177,19 @@ def test_few_distinct_values_are_all_levels():
     assert levels.min() > MISSING
 
 
+def test_a_finished_model_has_finer_levels_than_a_search_and_the_extremes_are_among_them():
+    X = np.random.default_rng(0).normal(size=(5000, 2))
+    kernel = referee.kernel_of("product", X, np.array([0.5, 1.5]), 1.0)
+    fine = kernel.refined(X)
+    exact = referee.product_matrix(kernel, X[:500], X[:20])
+    off = [np.abs(k.values(X[:500], X[:20]) - exact).max() for k in (kernel, fine)]
+    assert off[1] < 0.3 * off[0]
+    for column, levels in zip(X.T, fine.levels, strict=True):
+        assert {column.min(), column.max()} <= set(levels.tolist())
+    few = np.round(X)
+    assert all(map(np.array_equal, kernel.refined(few).levels, fine.refined(few).levels))
+
+
 def test_a_number_in_the_middle_belongs_to_the_lower_level_however_it_was_rounded():
     X = np.arange(8.0)[:, None] / 7.0
     kernel = referee.kernel_of("product", X, np.ones(1), 1.0)

@@ -22,15 +22,16 @@ from .core.parallel import Workers
 from .core.probabilities.softmax import checked_tolerance
 from .decisions.deciding import DecidingClassifier
 from .rows.arrays import checked_rows
-from .rows.columns import Columns
+from .rows.columns import Columns, Matrix
 from .rows.door import Given, LabelledRows, SampleSize, choose_rows, missing_in
-from .rows.in_memory import Chunk, Encoder, InMemoryRows
+from .rows.in_memory import Chunk, Encoder, InMemoryRows, are_often_copies
 from .rows.weights import class_factors, sample_weights
 from .training import streams
 from .training.fitted import Features, FirstRows, Fitted, Waiting
 from .training.inducing_points import POOL_ROWS
 from .training.kernel_choice import AUTO, Material, choose_family, families
 from .training.record import TrainingRecord
+from .training.remembered import set_scores
 from .training.schedule import Beginning, Trainer, TrainingRows
 from .training.settings import (
     DirichletSettings,
@@ -49,6 +50,9 @@ from .training.settings import (
 )
 
 _ADVICE = " Declare new labels once, with all others, in the argument classes of partial_fit."
+# Labels of rows that may be met again: so many numbers at most, and rows that say how likely they
+# make labels.
+_MOST_VOTES, _SCORED_ROWS = 2_000_000, 4_000
 
 
 class DirichletGPClassifier(DecidingClassifier):
@@ -362,8 +366,7 @@ class DirichletGPClassifier(DecidingClassifier):
             beginning = Beginning(start, None if start is None else alpha)
             trained = Trainer(rows, settings, resources).run(record, beginning, settled)
             origin = encoder.origin(material.columns, n_scaled)
-        progress.done()
-        return Fitted(
+        fitted = Fitted(
             encoder,
             Features(material.columns),
             trained.model,
@@ -373,6 +376,35 @@ class DirichletGPClassifier(DecidingClassifier):
             seen=material.marked(),
             background=None if origin is None else sample.background(origin),
         )
+        learns = self.label_transform == "learned" and self.max_iter > 0
+        if learns and settled and _may_have_copies(material, encoder):
+            with progress.stage(Stage.COPIES):
+                fitted = self._with_copies(fitted, material.sample)
+                worth = fitted.copies and f"votes, beside {fitted.copies.worth:g} of the model"
+                progress.note(worth or "no votes")
+        progress.done()
+        return fitted
+
+    def _with_copies(self, fitted: Fitted, rows: Chunk) -> Fitted:
+        """With the labels of rows that are there several times, if left-out rows gain by them."""
+        from .training.copies import learned_copies
+
+        judge = clone(self)
+        judge._result = fitted
+        X, labels = Matrix.of(rows.X), rows.labels
+        codes = fitted.encoder.codes(labels)
+        found = learned_copies(
+            X, codes, len(fitted.classes), lambda some: judge.loo_proba(X[some], labels[some])
+        )
+        if found is None:
+            return fitted
+        judge._result = with_copies = replace(fitted, copies=found)
+        some = np.random.RandomState(0).permutation(len(codes))[:_SCORED_ROWS]
+        left_out = judge.loo_proba(X[some], labels[some])
+        own = left_out[np.arange(len(some)), codes[some]]
+        honest = fitted.scores is not None and fitted.scores.holds
+        scores = set_scores(own, codes[some], np.ones(len(some)), len(fitted.classes), honest)
+        return replace(with_copies, scores=scores)
 
     def _settings(
         self, family: Family, encoder: Encoder, sample: InMemoryRows
@@ -723,7 +755,8 @@ class DirichletGPClassifier(DecidingClassifier):
         The file holds arrays and JSON with checksums, no code, and nothing that grows with the
         number of rows beyond 1,500 (of so few, left-out predictions are kept for `loo_proba`; a
         stream that still keeps its first rows, to learn from them anew, keeps them in the file
-        too). It replaces an older model file in a single step: a crash or a full disk
+        too; where copies of rows vote beside the model, 64 bits and the labels of every distinct
+        row are in it). It replaces an older model file in a single step: a crash or a full disk
         leaves the older one as it was. A file of another kind is not replaced.
 
         Parameters
@@ -773,6 +806,17 @@ class DirichletGPClassifier(DecidingClassifier):
             A `ValueError`: the file is truncated, altered, not a model, or from a newer version.
         """
         return persistence.load(path, cls)
+
+
+def _may_have_copies(material: Material, encoder: Encoder) -> bool:
+    """Whether all rows are at hand, each counts once, and some are there several times."""
+    rows = material.sample
+    n, n_classes = len(rows.labels), len(material.classes)
+    if rows.weights is not None or encoder.class_factors is not None:
+        return False
+    if n < material.totals.sum() or n * n_classes > _MOST_VOTES:
+        return False
+    return are_often_copies(rows.X)
 
 
 def _all_of_them(encoder: Encoder, sample: InMemoryRows) -> InMemoryRows:

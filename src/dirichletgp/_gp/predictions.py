@@ -247,6 +247,14 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_proba, X, (len(self._fitted.classes),))
+        copies = self._fitted.copies
+        if copies is None:
+            return self._probabilities(X)
+        rows = self._rows_here(X)
+        return copies.probabilities(self._probabilities(rows), copies.of_rows(rows))
+
+    def _probabilities(self, X: Any) -> Array:
+        """The class probabilities (n, C) of the model, without what copies of a row say."""
         tolerance = checked_tolerance(self.tolerance)
         fitted = self._fitted
         model = fitted.model
@@ -279,7 +287,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_log_proba, X, (len(self._fitted.classes),))
-        return self._of_latent(X, log_class_probabilities)
+        copies = self._fitted.copies
+        if copies is None:
+            return self._of_latent(X, log_class_probabilities)
+        rows = self._rows_here(X)
+        of_model = self._of_latent(rows, log_class_probabilities)
+        return copies.log_probabilities(of_model, copies.of_rows(rows))
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """The likeliest class of each row, of shape (n,)."""
@@ -324,13 +337,22 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask(X):
             return self._lazily(self.predict_dirichlet, X, (len(self._fitted.classes),))
+        rows = self._rows_here(X)
+        copies = self._fitted.copies
+        found = self._concentrations(rows)
+        return found if copies is None else copies.concentrations(found, copies.of_rows(rows))
+
+    def _rows_here(self, X: Any) -> Matrix:
+        """The matrix (n, D) of rows of X, in memory if they are on a device."""
         if is_tensor(X):
             from .rows.device import checked_device
 
-            host = checked_device(X, self._fitted.features.number).host(X)
-            return self.predict_dirichlet(Matrix.of(self._matrix(host)))
+            X = checked_device(X, self._fitted.features.number).host(X)
+        return Matrix.of(self._matrix(X))
+
+    def _concentrations(self, rows: Matrix) -> Array:
+        """`predict_dirichlet` of the model, without what copies of a row say."""
         model = self._fitted.model
-        rows = self._matrix(X)
         if isinstance(model, RegionalModel):
             scale = scaling_function(self._fitted.encoder.scaler)
             return model.concentrations(rows, scale, self.n_jobs)
@@ -475,7 +497,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             latents: tuple[Array, Array] = posterior.latent_without_row(vectors, codes[place], own)
             return latents
 
-        return self._left_out(rows, codes, without)
+        found = self._left_out(rows, codes, without)
+        if fitted.copies is None:
+            return found
+        votes = fitted.copies.of_rows(rows)
+        votes[np.arange(len(codes)), codes] -= 1.0 if weights is None else weights
+        return fitted.copies.probabilities(found, np.maximum(votes, 0.0))
 
     def _loo_of_votes(self, X: Any, Y: Any, sample_weight: Any) -> Array:
         """`loo_proba` of rows that were fitted with votes for classes."""
@@ -503,7 +530,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return latents
 
         # What is kept of left-out rows is the same for each class that a row has votes for.
-        return self._left_out(rows, codes[votes.argmax(axis=1)], without)
+        found = self._left_out(rows, codes[votes.argmax(axis=1)], without)
+        if fitted.copies is None:
+            return found
+        others = np.maximum(fitted.copies.of_rows(rows) - votes, 0.0)
+        return fitted.copies.probabilities(found, others)
 
     def _left_out(
         self, rows: AnyArray, codes: Integers, without: Callable[..., tuple[Array, Array]]

@@ -3,6 +3,7 @@
 The graph needs no code of this library where it runs. Needs onnx.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     `label`, of shape (n,), and `probabilities`, of shape (n, n_classes) and double precision, equal
     to `predict_proba` to 1e-5 or better. With many classes, rows take some 10 kB each per class
     while they are computed: feed a thousand at a time. A model of regions is a graph too, with a
-    loop over the regions that hold any of the rows; a file takes at most 2 GB.
+    loop over the regions that hold any of the rows; a file takes at most 2 GB. Where copies of
+    training rows vote beside the model, the graph leaves their votes out, with a warning.
 
     Parameters
     ----------
@@ -70,6 +72,13 @@ def to_onnx(classifier: Any, *, labels: bool = True) -> Any:
     fitted = classifier._fitted
     n_classes = len(fitted.classes)
     _check_size(fitted.model)
+    if fitted.copies is not None:
+        warnings.warn(
+            "The graph leaves out the votes of copies: a row that is among the training rows has "
+            "the probabilities of the model alone there.",
+            UserWarning,
+            stacklevel=2,
+        )
     graph = Graph()
     mean, variance = add_latent(graph, "X", fitted)
     largest = fitted.model.kernel.variance

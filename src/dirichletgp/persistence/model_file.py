@@ -53,6 +53,7 @@ from .parameters import check_parameters
 from .regions import regions_described, regions_restored
 from .remembered import (
     background_restored,
+    copies_restored,
     remembered_described,
     scores_restored,
     seen_restored,
@@ -300,6 +301,7 @@ def _restored(archive: Archive, cls: type[Classifier]) -> Classifier:
         scores=scores_restored(content, arrays, sizes["C"]),
         seen=seen_restored(content, arrays),
         background=background_restored(arrays, sizes["D"]),
+        copies=copies_restored(content, arrays, sizes["C"]),
     )
     return classifier
 

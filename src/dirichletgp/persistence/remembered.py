@@ -1,6 +1,7 @@
-"""What a fit remembers of its rows, in files: scores, marks, and how columns are spread.
+"""What a fit remembers of its rows, in files.
 
-Files of earlier versions have none of them.
+Scores of left-out rows, marks to know rows by, columns as they spread, and labels of rows that may
+be met again. Files of earlier versions have none of them.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from .._gp.core.fields import (
     COUNTS,
     MODERATE,
     NOT_NEGATIVE,
+    POSITIVE,
     Numbers,
     check_arrays,
     expect,
@@ -20,6 +22,7 @@ from .._gp.core.fields import (
     truth,
 )
 from .._gp.core.kernels.product import MISSING
+from .._gp.training.copies import Copies
 from .._gp.training.fitted import Fitted
 from .._gp.training.remembered import BYTES_OF_MARKS, SeenRows, SetScores
 from .values import Arrays
@@ -36,6 +39,11 @@ _SCORE_FIELDS = {
 }
 _SEEN_FIELDS = {_MARKS: Numbers("N", (0, 255), "uint8")}
 _BACKGROUND_FIELDS = {_BACKGROUND: Numbers("B D", (MISSING, MODERATE[1]))}
+_WORTH = "worth_of_model"
+_COPY_FIELDS = {
+    "copies/keys": Numbers("G", (0, 2**64 - 1), "uint64"),
+    "copies/votes": Numbers("G C", NOT_NEGATIVE),
+}
 
 
 def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
@@ -52,6 +60,9 @@ def remembered_described(fitted: Fitted) -> tuple[dict[str, Any], Arrays]:
         arrays[_MARKS] = seen.marks
     if fitted.background is not None:
         arrays[_BACKGROUND] = fitted.background
+    if fitted.copies is not None:
+        content[_WORTH] = fitted.copies.worth
+        arrays |= {"copies/keys": fitted.copies.keys, "copies/votes": fitted.copies.votes}
     return content, arrays
 
 
@@ -86,3 +97,13 @@ def background_restored(arrays: Arrays, n_scaled: int) -> Array | None:
     sizes = check_arrays(_BACKGROUND_FIELDS, arrays, {"D": n_scaled})
     expect(sizes["B"] > 0, _BACKGROUND)
     return arrays[_BACKGROUND]
+
+
+def copies_restored(content: Mapping[str, Any], arrays: Arrays, n_classes: int) -> Copies | None:
+    """The labels of rows that may be met again of a file, if it has some."""
+    if _WORTH not in content:
+        return None
+    check_arrays(_COPY_FIELDS, arrays, {"C": n_classes})
+    keys, votes = arrays["copies/keys"], arrays["copies/votes"]
+    expect(bool(np.all(keys[:-1] < keys[1:])), "order of copies/keys")
+    return Copies(keys, votes, real_number(content[_WORTH], "worth of the model", POSITIVE))

@@ -42,6 +42,7 @@ _SMALLEST_SPAN, _LARGEST_SPAN, _SPANS = 1_024, 16_384, 32
 _ROWS_OF_A_CLASS = 5  # that a sample to learn from has, if classes are many
 _COMPARED_ROWS = 100_000
 _ALONE = 1 / 3
+_HASHED_ROWS, _RARE_COPIES = 65_536, 0.99
 # Rows that the scaling of columns of several kinds is learned from.
 _SCALED_ROWS = 100_000
 # Rows that tell how columns are spread, and lines that keep it.
@@ -406,6 +407,31 @@ def fingerprints(rows: Array, codes: Integers) -> Keys:
     content = np.ascontiguousarray(np.column_stack([codes, rows + 0.0]))  # + 0.0: no minus zero
     digests = [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in content]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def row_keys(rows: AnyArray) -> Keys:
+    """A number for each row (n, D), the same for rows that single precision cannot tell apart."""
+    odd = 2 * np.random.RandomState(0).randint(2**62, size=rows.shape[1], dtype=np.uint64) + 1
+    keys = np.empty(len(rows), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for start in range(0, len(rows), _HASHED_ROWS):
+            part = np.asarray(rows[start : start + _HASHED_ROWS], dtype=np.float32) + np.float32(0)
+            part[np.isnan(part)] = np.nan  # of many bit patterns one
+            bits = np.ascontiguousarray(part).view(np.uint32).astype(np.uint64)
+            keys[start : start + len(part)] = _mixed(_mixed(bits * odd + odd).sum(axis=1))
+    return keys
+
+
+def _mixed(bits: Keys) -> Keys:
+    """Numbers whose every bit depends on every bit (the last steps of SplitMix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def are_often_copies(rows: AnyArray) -> bool:
+    """Whether at least one row in a hundred (n, D) is a copy of another one before it."""
+    return len(np.unique(row_keys(rows))) <= _RARE_COPIES * len(rows)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from ..rows.target_codes import ScalerWithTargetCodes
 from .remembered import SeenRows, SetScores
 
 if TYPE_CHECKING:
+    from .copies import Copies
     from .regional import RegionalModel
 
 
@@ -337,6 +338,8 @@ class Fitted:
     background : ndarray of shape (B, D) or None
         How the columns of scaled training rows are spread, each by itself: no line of it is a row.
         None in files of earlier versions.
+    copies : Copies or None
+        Labels of rows that may be met again, where they say more than the model.
     """
 
     encoder: Encoder
@@ -348,6 +351,7 @@ class Fitted:
     scores: SetScores | None = None
     seen: SeenRows | None = None
     background: Array | None = None
+    copies: Union["Copies", None] = None
 
     @property
     def classes(self) -> AnyArray:

@@ -433,6 +433,7 @@ class Trainer:
     def _finish(self, state: DirichletState, watcher: Watcher) -> Model:
         """The pass over all rows, and the label transform."""
         progress = self.resources.progress
+        state = replace(state, kernel=state.kernel.refined(self.placer.pool.X))
         basis, state = basis_of(state)
         with progress.stage(Stage.STATISTICS, f"statistics: {len(basis.points)} points, all rows"):
             everything = self.rows.everything

@@ -296,6 +296,7 @@ class Stage(Enum):
     REGIONS = "regions"
     COMPARISON = "comparison"
     BELIEF = "belief"
+    COPIES = "copies of rows"
 
 
 class Event(NamedTuple):

@@ -50,6 +50,8 @@ def standing_on(fitted: Fitted, statistics: AnyStatistics, prior: Any) -> Fitted
 def with_rows(fitted: Fitted, rows: InMemoryRows, prior: Any, n_jobs: int | None) -> Fitted:
     """With rows added."""
     model = fitted.model
+    if fitted.copies is not None:
+        fitted = replace(fitted, copies=fitted.copies.plus(rows.X, rows.codes, rows.weights))
     with Workers(n_jobs) as workers:
         if isinstance(model, RegionalModel):
             added = _sums_of(model, rows, workers)
@@ -73,7 +75,8 @@ def without_rows(fitted: Fitted, rows: InMemoryRows, prior: Any, n_jobs: int | N
             pooled = model.statistics.is_pooled
             sums = rows.class_statistics(model.basis, workers, pooled=pooled)
             left = _difference(model.statistics, sums, variance, classes)
-    return replace(standing_on(fitted, left, prior), first_rows=None)
+    copies = fitted.copies and fitted.copies.minus(rows.X, rows.codes, rows.weights)
+    return replace(standing_on(fitted, left, prior), first_rows=None, copies=copies)
 
 
 def faded(fitted: Fitted, factor: float, prior: Any) -> Fitted:
@@ -82,7 +85,8 @@ def faded(fitted: Fitted, factor: float, prior: Any) -> Fitted:
     if first_rows is not None:
         first_rows = first_rows.times(factor) if factor > 0 else None
     after = standing_on(fitted, fitted.model.statistics.times(factor), prior)
-    return replace(after, first_rows=first_rows)
+    copies = fitted.copies and fitted.copies.times(factor)
+    return replace(after, first_rows=first_rows, copies=copies)
 
 
 def merged(fitted: Fitted, other: Fitted, prior: Any, class_weight: Any) -> Fitted:
@@ -103,10 +107,13 @@ def merged(fitted: Fitted, other: Fitted, prior: Any, class_weight: Any) -> Fitt
             "merge: one model has one Gram for all of its many classes, the other one for each; "
             "merge copies of one fitted model."
         )
-    places = np.searchsorted(classes, other.classes).tolist()
+    places = np.searchsorted(classes, other.classes)
     mine: Any = both.model.statistics
-    total = mine + other.model.statistics.among(len(classes), places)
-    return replace(standing_on(both, total, prior), first_rows=None)
+    total = mine + other.model.statistics.among(len(classes), places.tolist())
+    copies = both.copies
+    if copies is not None and other.copies is not None:
+        copies = copies.merged(other.copies, places)
+    return replace(standing_on(both, total, prior), first_rows=None, copies=copies)
 
 
 def with_classes(fitted: Fitted, classes: AnyArray, prior: Any, class_weight: Any) -> Fitted:
@@ -131,7 +138,9 @@ def with_classes(fitted: Fitted, classes: AnyArray, prior: Any, class_weight: An
     wider = model.statistics.among(len(classes), places.tolist())
     if isinstance(model, Model) and model.beliefs is not None:
         model = replace(model, beliefs=model.beliefs.among(len(classes), places))
+    copies = fitted.copies and fitted.copies.among(len(classes), places)
     after = replace(fitted, encoder=encoder, first_rows=first_rows, scores=scores, model=model)
+    after = replace(after, copies=copies)
     return standing_on(after, wider, prior)
 
 

@@ -131,6 +131,10 @@ class Kernel(ABC):
         """The kernel as made for the rows at hand, with the parameters of a `start` of its kind."""
 
     @abstractmethod
+    def refined(self, rows: Array) -> Self:
+        """The kernel of a finished model, for scaled rows (n, D): without what hastes a search."""
+
+    @abstractmethod
     def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
         """Kernel matrix k(rows, points) of shape (n, M), for rows (n, D) and points (M, D)."""
 

@@ -82,6 +82,10 @@ class Stationary(Kernel):
         """The start itself: rows leave nothing else behind."""
         return start
 
+    def refined(self, rows: Array) -> Self:
+        """The same: a search takes no short cuts."""
+        return self
+
     def at(self, points: Array) -> "StationaryAt":
         """The kernel at given points: there is nothing to prepare."""
         return StationaryAt(self, points)

@@ -265,7 +265,7 @@ def test_what_is_not_a_checkpoint_is_refused(data, tmp_path):
     with pytest.raises(ModelFileError, match="not a file of this library"):
         quick().fit(*data, checkpoint=path)
     assert path.read_bytes() == b"something else"
-    quick().fit(*data).save(path)
+    quick().fit(*data).save(path, overwrite=True)
     with pytest.raises(ModelFileError, match="not a 'checkpoint'"):
         quick().fit(*data, checkpoint=path)
 

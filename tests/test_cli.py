@@ -419,7 +419,7 @@ def test_bad_training_tables_are_refused_in_one_line(run, folder, tmp_path):
     )
     assert_fails(
         fit(write_csv(tmp_path / "gap.csv", rows | {"sick": ["?", *rows["sick"][1:]]})),
-        "missing in 1 rows",
+        "missing in 1 row,",
     )
     wide = {f"c{j}": ["1", "2"] for j in range(100_000)} | {"sick": ["yes", "no"]}
     assert_fails(fit(write_csv(tmp_path / "wide.csv", wide)), "has 100,001 columns; at most 5,000")

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_moons
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
@@ -88,6 +90,21 @@ def test_two_or_three_rows_say_which_side_is_which(n):
     p = classifier.predict_proba([[-2.0, 0.1], [2.0, 0.0]])
     assert p[0, 0] > 0.6
     assert p[1, 1] > 0.6
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_a_handful_of_rows_is_predicted_about_as_well_as_by_logistic_regression(n):
+    """Rows of two moons: the kernel is not learned from so few, or they would explain themselves."""
+    losses = []
+    for draw in range(8):
+        X, y = make_moons(n + 300, noise=0.2, random_state=draw)
+        if len(np.unique(y[:n])) == 2:
+            models = DirichletGPClassifier(random_state=0, n_jobs=1), LogisticRegression()
+            found = [model.fit(X[:n], y[:n]).predict_proba(X[n:]) for model in models]
+            losses.append([log_loss(y[n:], p) for p in found])
+    ours, linear = np.mean(losses, axis=0)
+    assert ours < linear + 0.02
+    assert ours < np.log(2)
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")

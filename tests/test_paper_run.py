@@ -292,3 +292,38 @@ def test_a_dataset_that_cannot_be_had_is_left_out_and_said(folder, tmp_path, mon
     assert summary["left_out"][0].startswith("eeg was left out")
     assert "eeg was left out" in capsys.readouterr().err
     assert "eeg was left out" in (tmp_path / "index.html").read_text()
+
+
+def test_a_page_can_be_drawn_before_anything_was_computed(folder, tmp_path):
+    summary = run_paper(plan(folder, tmp_path), draw_only=True)
+    assert summary["computed"] == 0
+    drawn = {path.stem for path in (tmp_path / "figures").glob("*.png")}
+    assert drawn <= {"one_dimensional"}
+    counts = {name: len(rows) for name, rows in tables(tmp_path).items()}
+    assert counts["datasets.csv"] == 2
+    assert {n for name, n in counts.items() if name != "datasets.csv"} == {0}
+
+
+def test_what_one_method_has_is_drawn_beside_a_place_for_the_other(folder, tmp_path):
+    artefacts = ("reliability", "speedup", "results")
+    of_one = plan(folder, tmp_path, methods=("nkrr",), quick=True, splits=1)
+    run_paper(of_one, ("results",))
+    of_both = plan(folder, tmp_path, methods=("nkrr", "gpd"), quick=True, splits=1)
+    run_paper(of_both, artefacts, draw_only=True)
+    found = tables(tmp_path)
+    assert {row["method"] for row in found["results.csv"]} == {METHODS["nkrr"].label}
+    assert found["speedup.csv"] == []
+
+
+@pytest.mark.parametrize(("name", "value", "least"), [("splits", 0, 1), ("repetitions", 1, 2)])
+def test_a_run_of_next_to_nothing_is_refused(folder, tmp_path, name, value, least):
+    with pytest.raises(ValueError, match=f"{name} must be at least {least}, got {value}"):
+        plan(folder, tmp_path, **{name: value})
+
+
+def test_what_is_left_out_is_said_once(folder, tmp_path, capsys):
+    run = plan(folder, tmp_path)
+    for _ in range(2):
+        run.skip("eeg was left out: it is not here")
+    assert run.skipped == ["eeg was left out: it is not here"]
+    assert capsys.readouterr().err.count("eeg was left out") == 1

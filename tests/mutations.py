@@ -264,7 +264,7 @@ def change_list(rng, content, arrays):
         rng.integers(n, size=n),
         np.append(np.arange(n), rng.integers(n)),
         np.arange(n)[::-1],
-        np.repeat(np.arange(n), 1_000),
+        np.repeat(np.arange(n), 1_000)[:10_000],
     ]
     container[key] = [copy.deepcopy(items[i]) for i in _pick(rng, orders).tolist()]
 
@@ -283,7 +283,15 @@ def change_text(rng, content, arrays):
     container, key = _pick(rng, texts)
     other, at = _pick(rng, texts)
     value = container[key]
-    changed = ["", value * 10_000, other[at], value.upper(), value + "\x00", "\ud800", value[::-1]]
+    changed = [
+        "",
+        value[:100] * 10_000,
+        other[at],
+        value.upper(),
+        value + "\x00",
+        "\ud800",
+        value[::-1],
+    ]
     container[key] = _pick(rng, changed)
 
 

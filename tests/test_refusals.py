@@ -199,7 +199,9 @@ def test_truths_are_written_as_such():
 
 
 def test_texts_where_numbers_are_read_as_numbers_or_missing():
-    read = Number("a", mistakes=["none"]).matrix(Words(Texts(["1", "none"], np.array([0, 1]))), None)
+    read = Number("a", mistakes=["none"]).matrix(
+        Words(Texts(["1", "none"], np.array([0, 1]))), None
+    )
     np.testing.assert_array_equal(read, [[1.0], [np.nan]])
 
 

@@ -20,9 +20,7 @@ def main(path):
     totals = report["totals"]
     covered, number = totals["covered_branches"], totals["num_branches"]
     print(f"branches: {covered:,} of {number:,} ({covered / number:.2%})")
-    missing = {
-        name: file["summary"]["missing_branches"] for name, file in report["files"].items()
-    }
+    missing = {name: file["summary"]["missing_branches"] for name, file in report["files"].items()}
     for name in sorted(missing, key=missing.get, reverse=True)[:_LISTED]:
         print(f"  {missing[name]:3d} not reached in {name}")
     if covered < FEWEST * number:

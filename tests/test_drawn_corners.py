@@ -5,22 +5,22 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from dirichletgp import DirichletGPClassifier  # noqa: E402
-from dirichletgp.baselines import GPRegressionClassifier, VariationalGPClassifier  # noqa: E402
-from dirichletgp.metrics import reliability_curve  # noqa: E402
-from dirichletgp.plotting import (  # noqa: E402
+from dirichletgp import DirichletGPClassifier
+from dirichletgp.baselines import GPRegressionClassifier, VariationalGPClassifier
+from dirichletgp.metrics import reliability_curve
+from dirichletgp.plotting import (
     EffectDisplay,
     FeatureRelevanceDisplay,
     UncertaintyDisplay,
     feature_relevance,
 )
-from dirichletgp.plotting.kernels import feature_names_of  # noqa: E402
-from dirichletgp.plotting.quantile_band import draw_band  # noqa: E402
-from dirichletgp.report import gather  # noqa: E402
-from dirichletgp.report.calibration import CalibrationError  # noqa: E402
-from dirichletgp.report.confusion import confusion_table  # noqa: E402
-from dirichletgp.report.deciding import thresholds_table  # noqa: E402
-from dirichletgp.report.verdict import calibration_verdict  # noqa: E402
+from dirichletgp.plotting.kernels import feature_names_of
+from dirichletgp.plotting.quantile_band import draw_band
+from dirichletgp.report import gather
+from dirichletgp.report.calibration import CalibrationError
+from dirichletgp.report.confusion import confusion_table
+from dirichletgp.report.deciding import thresholds_table
+from dirichletgp.report.verdict import calibration_verdict
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 y = (X[:, 0] + X[:, 1] > 0).astype(int)

@@ -66,8 +66,8 @@ MANY_ROWS = 100_000
 _SURPRISE_FLOOR = 0.05
 # Of very many classes a pool has a row or two each, which are all as surprising.
 _MOST_PROBABILITIES = 50_000_000
-# Where rows are a handful, or many are alone in their class, rows left out cannot choose. Then labels
-# are taken to be as noisy as this (of many classes: `benchmarks/bench_alone.py`).
+# Where there are fewer rows than this, or many are alone in their class, rows left out cannot
+# choose. Then labels are taken to be so noisy (of many classes: `benchmarks/bench_alone.py`).
 _HANDFUL = 7
 _ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.003
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and

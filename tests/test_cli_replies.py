@@ -1,4 +1,4 @@
-"""What commands answer where something is unusual: many classes, other threads, odd destinations."""
+"""What commands answer where something is unusual: many classes, threads, odd destinations."""
 
 import json
 import sys

@@ -85,7 +85,7 @@ def test_a_recipe_says_what_it_does_with_columns(recipe):
 
 def test_a_table_without_the_columns_that_a_recipe_needs_is_refused(recipe):
     recipe.check(["size", "height", "colour", "shape", "day", "more"], "new.csv")
-    with pytest.raises(TableError, match="new.csv has no column 'shape', which the model needs"):
+    with pytest.raises(TableError, match=r"new\.csv has no column 'shape', which the model needs"):
         recipe.check(["size", "height", "colour", "day"], "new.csv")
     with pytest.raises(TableError, match="no column 'size' and 4 more"):
         recipe.check(["id"], "new.csv")

@@ -94,7 +94,7 @@ def test_two_or_three_rows_say_which_side_is_which(n):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 6])
 def test_a_handful_of_rows_is_predicted_about_as_well_as_by_logistic_regression(n):
-    """Rows of two moons: the kernel is not learned from so few, or they would explain themselves."""
+    """A kernel that was learned from so few rows would let each explain itself alone."""
     losses = []
     for draw in range(8):
         X, y = make_moons(n + 300, noise=0.2, random_state=draw)

@@ -12,6 +12,7 @@ from dirichletgp._gp.core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
 )
+from dirichletgp._gp.training import log_odds
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,20 @@ def test_two_or_three_rows_say_which_side_is_which(n):
     p = classifier.predict_proba([[-2.0, 0.1], [2.0, 0.0]])
     assert p[0, 0] > 0.6
     assert p[1, 1] > 0.6
+
+
+@pytest.mark.parametrize("judges", [40, 2_000])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_points_far_from_all_rows_leave_the_class_frequencies(n_classes, judges, monkeypatch):
+    """No row has anything to do with a point, whether all or some of them are asked."""
+    monkeypatch.setattr(log_odds, "_MOST_JUDGES", judges)
+    monkeypatch.setattr(log_odds, "_FEWEST_JUDGES", judges)
+    X, y = np.random.default_rng(0).normal(size=(90, 2)), np.arange(90) % n_classes
+    points = {"inducing": X[:6] + 1e4, "scaler": None, "lengthscale": 1.0}
+    far = quick(max_iter=0, **points).fit(X, y)
+    np.testing.assert_allclose(far.predict_proba(X[:3]), 1 / n_classes, atol=1e-6)
+    lower, upper = far.predict_interval(X[:3])
+    assert np.all((lower < 1 / n_classes) & (upper > 1 / n_classes))
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 6])

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dirichletgp import DirichletGPClassifier
+from dirichletgp._gp.core.kernels import KERNELS
+from dirichletgp._gp.core.parallel import effective_threads
 from dirichletgp._gp.rows.columns import Columns
 from dirichletgp._gp.rows.frames import Days, Frame, Numbers, Strange, Words, of_array
 from dirichletgp._gp.rows.kinds import Category, Date, Number, Unused
@@ -244,3 +246,20 @@ def test_a_model_that_a_file_cannot_hold_says_so(tmp_path):
     with refused("cannot be saved; use numbers or strings as labels"):
         quick().fit(X, days).save(path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_number_of_cores_may_be_left_free():
+    cores = effective_threads(-1)
+    assert effective_threads(-2) == max(1, cores - 1)
+    assert effective_threads(-1_000) == 1
+    with refused("n_jobs=0 is not valid"):
+        effective_threads(0)
+
+
+def test_kernels_of_another_kind_are_no_beginning():
+    rbf = KERNELS["rbf"](np.ones(3), 1.0)
+    product = KERNELS["product"].starting(X, None, 1.0, True)
+    assert KERNELS["matern32"].continuing(product, True) is None
+    assert KERNELS["product"].continuing(rbf, True) is None
+    assert product.beginning_at(rbf) is product
+    assert KERNELS["matern32"].continuing(rbf, False).lengthscale.tolist() == [1.0, 1.0, 1.0]

@@ -27,10 +27,10 @@ from dirichletgp._gp.core.regressions import (
 )
 from dirichletgp._gp.training.log_odds import (
     Believed,
-    _main_directions,
     _NewtonStep,
     log_odds_beliefs,
     log_odds_moves,
+    main_directions,
 )
 
 FILES = Path(__file__).parent / "files"
@@ -104,7 +104,7 @@ def test_evidence_and_step_are_those_of_a_dense_regression(n):
     rng = np.random.default_rng(0)
     rows, weights = rng.normal(size=(n, 12)), rng.uniform(0.5, 2.0, n)
     inside, p = rng.random(n) < 0.4, rng.uniform(0.1, 0.8, n)
-    values, directions = _main_directions(rows * np.sqrt(weights)[:, None])
+    values, directions = main_directions(rows.T @ (weights[:, None] * rows))
     features = np.column_stack([rows @ directions, np.ones(n)])
     step = _NewtonStep.of_rows(features, inside, weights, p)
     w = weights * p * (1 - p)
@@ -132,7 +132,7 @@ def test_moves_are_those_of_a_dense_regression_of_residuals(n_classes, workers):
     rows, weights = rng.normal(size=(n, 6)), rng.uniform(0.5, 2.0, n)
     codes = rng.integers(0, n_classes, n)
     p = rng.dirichlet(np.full(n_classes, 2.0), n)
-    values, directions = _main_directions(rows)
+    values, directions = main_directions(rows.T @ rows)
     features = rows @ directions
     fast = log_odds_moves(features, values, codes, weights, p, certain_of(6.0), workers)
     for c in range(n_classes):
@@ -141,6 +141,17 @@ def test_moves_are_those_of_a_dense_regression_of_residuals(n_classes, workers):
         prior = 6.0 * rows @ rows.T
         move = prior @ np.linalg.solve(prior + np.diag(1 / information), residual)
         np.testing.assert_allclose(features @ fast[c], move, rtol=1e-6, atol=1e-9)
+
+
+def test_directions_of_many_points_are_all_but_eigenvectors():
+    rng = np.random.default_rng(0)
+    turned = np.linalg.qr(rng.normal(size=(450, 450)))[0]
+    gram = (turned * np.exp(-np.arange(450) / 30.0)) @ turned.T
+    values, directions = main_directions(gram)
+    assert directions.shape == (450, 200)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(200), atol=1e-10)
+    np.testing.assert_allclose(values[::-1][:150], np.exp(-np.arange(150) / 30.0), rtol=1e-3)
+    np.testing.assert_allclose(values.sum(), np.trace(gram), rtol=2e-3)
 
 
 def test_a_prediction_that_labels_would_move_is_worth_less_there(workers):
@@ -166,7 +177,9 @@ def test_steep_labels_are_believed_to_vary_more_than_noisy_ones():
     for slope in (0.3, 6.0):
         p = expit(slope * rows[:, 0])
         codes = (rng.random(150) < p).astype(int)
-        beliefs = log_odds_beliefs(rows, codes, None, np.column_stack([1 - p, p]), True)
+        values, directions = main_directions(rows.T @ rows)
+        both = np.column_stack([1 - p, p])
+        beliefs = log_odds_beliefs(rows @ directions, values, codes, None, both)
         assert beliefs.settings.sum() == pytest.approx(1.0)
         scale[slope] = beliefs.settings.sum(axis=1) @ np.log(SCALES)
     assert scale[6.0] > scale[0.3] + 1.0

@@ -58,7 +58,9 @@ class CountedPosterior(Posterior):
         own[np.arange(len(codes)), codes] = 1.0 if weights is None else weights
         return self.latent_without_votes(vectors, own)
 
-    def latent_without_votes(self, vectors: Array, votes: Array) -> tuple[Array, Array]:
+    def latent_without_votes(
+        self, vectors: Array, votes: Array, explained: Array | None = None
+    ) -> tuple[Array, Array]:
         """The same for rows with votes (n, C) for classes."""
         return self._of_counts(np.maximum(self.counts - votes, 0.0))
 

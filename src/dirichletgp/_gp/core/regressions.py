@@ -342,11 +342,13 @@ class Posterior(Latents):
             votes *= weights[:, None]
         return self.latent_without_votes(vectors, votes)
 
-    def latent_without_votes(self, vectors: Array, votes: Array) -> tuple[Array, Array]:
+    def latent_without_votes(
+        self, vectors: Array, votes: Array, explained: Array | None = None
+    ) -> tuple[Array, Array]:
         """The same for rows that have votes (n, C) for several classes: all of them are removed.
 
         The votes of a row enter regression c as one term, with the sum of their precisions and the
-        mean of their targets.
+        mean of their targets. `explained` (n, C) is computed unless it is given.
         """
         transform = self.transform
         r1, r0 = transform.residuals(self.prior)
@@ -354,7 +356,7 @@ class Posterior(Latents):
         outside = transform.precision_out * (votes.sum(axis=1, keepdims=True) - votes)
         precision = inside + outside
         target = (inside * r1 + outside * r0) / np.where(precision > 0, precision, 1.0)
-        quadratic = self.explained(vectors)
+        quadratic = self.explained(vectors) if explained is None else explained
         h = leverage(precision, quadratic, self.variance)
         fitted = vectors @ self.coefficients.T
         mean = mean_without_row(fitted, target, h) + self.offsets
@@ -373,6 +375,19 @@ class Posterior(Latents):
         for c in range(len(self.factors)):
             quadratic[:, c] = self.explained_of(c, vectors.copy())
         return np.broadcast_to(quadratic, (len(vectors), len(self.offsets)))
+
+    def explained_roughly(self, vectors: Array, codes: Integers, shared: Array) -> Array:
+        """The same (n, C) with R R' = B_0 = I + u0 G^, `shared`, for all but the rows' own classes.
+
+        The others differ little from it, and a row costs two solutions instead of C.
+        """
+        half = solve_rows(shared, vectors.copy())
+        of_others = np.einsum("nm,nm->n", half, half)
+        quadratic = np.repeat(of_others[:, None], len(self.offsets), axis=1)
+        for c in np.unique(codes):
+            rows = np.flatnonzero(codes == c)
+            quadratic[rows, c] = self.explained_of(c, vectors[rows])
+        return quadratic
 
     def explained_of(self, c: int, vectors: Array) -> Array:
         """U' B_c^-1 u of one class, of shape (n,); the vectors are overwritten."""

@@ -94,16 +94,15 @@ class EvenLabelSearch(LabelSearch):
     ) -> tuple[float, LabelTransform]:
         """The smallest loss for a noise and a share of the handicaps, and its transform."""
         transform = LabelTransform.from_constants(separation, noise, noise, handicap)
-        loss, found = self._best_separation(transform)
+        loss, found = self._best_separation(self.predicted(transform), separation)
         return loss, LabelTransform.from_constants(found, noise, noise, handicap)
 
-    def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
-        """The smallest loss for the noise of a transform, and the separation that has it.
+    def _best_separation(self, predicted: Predicted, separation: float) -> tuple[float, float]:
+        """The smallest loss of predictions, and the separation that has it.
 
         It is looked for around one with which the latent of a typical row's own class makes up for
         the number of the others.
         """
-        predicted = self.predicted(transform)
         own = predicted.slope[np.arange(len(self.rows.codes)), self.rows.codes]
         wanted = np.log(len(self.prior)) + _LEAD
         low, high = np.log(self.separation_range)
@@ -112,7 +111,7 @@ class EvenLabelSearch(LabelSearch):
         def loss(log_separation: float) -> float:
             return self._loss(predicted, float(np.exp(np.clip(log_separation, low, high))))
 
-        lowest = min(guess - _AROUND, float(np.log(transform.separation)))
+        lowest = min(guess - _AROUND, float(np.log(separation)))
         bounds = (lowest, guess + _AROUND)
         options = {"maxiter": 7, "xatol": 0.05}
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options=options)

@@ -36,7 +36,7 @@ _POINTS = 256
 _FEWEST_ROWS = 20
 _FOLDS = 5
 # Kernels of folds start with all features alike: which of them matter they find out themselves.
-_FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-5
+_FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-4
 # Evaluations of the label search of a plainer model, which usually loses.
 _EVALUATIONS = 10
 # Variance of an all but constant model.
@@ -59,12 +59,15 @@ class FewRows:
     prior : ndarray of shape (C,)
     typical : Kernel
         What a kernel is expected to be.
+    folds : Workers
+        Threads that folds are shared out to. A fold itself takes too little for several.
     """
 
     placer: PointPlacer
     training: KernelTraining
     prior: Array
     typical: Kernel
+    folds: Workers
 
     @property
     def _pool(self) -> InMemoryRows:
@@ -107,9 +110,10 @@ class FewRows:
             )
             return basis_of(found)[0]
 
-        workers, _, progress = self.training.resources
-        with progress.stage(Stage.COMPARISON, "left-out predictions, cross-fitted"):
-            return cross_fitted(self._pool, learn, transform, self.prior, workers)
+        with self.training.resources.progress.stage(
+            Stage.COMPARISON, "left-out predictions, cross-fitted"
+        ):
+            return cross_fitted(self._pool, learn, transform, self.prior, self.folds)
 
     def best(self, learned: Model) -> Model:
         """The model, or a plainer one that predicts rows left out better."""
@@ -226,18 +230,23 @@ def cross_fitted(
     transform : LabelTransform
     prior : ndarray of shape (C,)
     workers : Workers
+        Threads that folds are shared out to.
     """
     fold = fold_of_each_row(rows)
     mean = np.empty((len(rows), rows.n_classes))
     variance = np.empty_like(mean)
-    for j in np.unique(fold):
-        inside = np.flatnonzero(fold == j)
-        basis = learn(rows.take(np.flatnonzero(fold != j)))
-        statistics = rows.class_statistics(basis, workers)
+    alone = Workers(1)
+
+    def of_fold(inside: Integers) -> tuple[Array, Array]:
+        basis = learn(rows.take(np.setdiff1d(np.arange(len(rows)), inside)))
+        statistics = rows.class_statistics(basis, alone)
         s2 = basis.kernel.variance
-        posterior = Posterior.from_statistics(statistics, s2, transform, prior, workers)
+        posterior = Posterior.from_statistics(statistics, s2, transform, prior, alone)
         vectors = basis.vectors(rows.X[inside])
-        latents = posterior.latent_without_votes(vectors, rows.votes(inside))
+        return posterior.latent_without_votes(vectors, rows.votes(inside))
+
+    folds = [np.flatnonzero(fold == j) for j in np.unique(fold)]
+    for inside, latents in zip(folds, workers.map(of_fold, folds), strict=True):
         mean[inside], variance[inside] = latents
     return LeftOut.of(rows, mean, variance)
 

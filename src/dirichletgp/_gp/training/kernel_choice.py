@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import KERNELS, Kernel
+from ..core.parallel import Workers
 from ..core.regressions import LabelTransform
 from ..rows.columns import Columns
 from ..rows.in_memory import (
@@ -143,15 +144,28 @@ def choose_family(
             among = [family for family in among if not family.kernel.takes_categories]
         trials = [_Trial(family, few, estimator, resources) for family in among]
         gains = np.array([trial.expected_gain for trial in trials])
-        losses = np.array([trial.loss() for trial in trials])
+        losses = _losses(trials, resources.workers)
         expected = losses * (1.0 - gains)
-        for i in np.flatnonzero(expected < _CLOSE * expected.min()):
+        close = np.flatnonzero(expected < _CLOSE * expected.min())
+        for i in close if len(close) > 1 else []:
             losses[i] = trials[i].refined_loss(losses[i])
             expected[i] = losses[i] * (1.0 - gains[i])
         best = int(np.argmin(expected))
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
         resources.progress.note(f"{among[best]} ({'; '.join(said)})")
     return Choice(among[best], trials[best].kernel, trials[best].alpha_epsilon)
+
+
+def _losses(trials: Sequence["_Trial"], workers: Workers) -> Array:
+    """The loss of each family; of few rows families and folds are units of work."""
+    if not trials[0].is_folded:
+        return np.array([trial.loss() for trial in trials])
+    units = [(trial, judges) for trial in trials for judges in trial.folds()]
+    found = workers.map(lambda unit: unit[0].losses_of_fold(unit[1]), units)
+    by_family = np.reshape(list(found), (len(trials), _FOLDS, len(ALPHAS)))
+    n = float(trials[0].rows.class_weights.sum())
+    losses: Array = by_family.sum(axis=1).min(axis=1) / n
+    return losses
 
 
 def _merged(material: Material, most: int) -> Material:
@@ -181,14 +195,15 @@ class _Trial:
         self.family = family
         self.is_plain = material.columns.is_plain
         self.prior = material.prior
-        self.workers = resources.workers
         encoder = material.encoder(family, estimator, np.random.RandomState(0))
         rows = encoder.rows(material.sample)
         self.rows = rows.take(np.arange(len(rows)))
+        self.pooled = is_pooled(estimator, len(self.prior))
+        # What few rows take is too little for two threads: folds are shared out instead.
+        self.workers = Workers(1) if self.is_folded else resources.workers
         self.kernel: Kernel | None = None
         self.alpha_epsilon: float | None = None
         self.search: LabelSearch | None = None
-        self.pooled = is_pooled(estimator, len(self.prior))
         self.noisy = LabelTransform.dirichlet(_NOISY)
         if self.pooled:
             self.noisy = LabelTransform.even(_NOISY, self.prior)
@@ -208,24 +223,25 @@ class _Trial:
         of_tables = _GAIN_OF_TABLES if self.family.kernel.takes_categories else 0.0
         return of_tables + (_GAIN_OF_FEATURES if self.family.ard else 0.0)
 
+    @property
+    def is_folded(self) -> bool:
+        """Whether rows are so few that all of them judge, in turn."""
+        return len(self.rows) <= _FEW_ROWS and not self.pooled
+
     def loss(self) -> float:
-        """Mean negative log-likelihood of rows that the kernel was learned without."""
-        if len(self.rows) > _FEW_ROWS or self.pooled:
-            search = self._search(self._some())
-            if self.pooled:
-                return search.score(search.best_transform(self.noisy, _NOISES_OF_MANY))
-            loss, self.alpha_epsilon = search.best_alpha()
-            self.search = search
-            return loss
-        losses = np.zeros(len(ALPHAS))
-        n = 0.0
-        for judges in self._folds():
-            search = self._search(judges)
-            weight = float(search.rows.weights.sum())
-            for i, alpha in enumerate(ALPHAS):
-                losses[i] += weight * search.score(LabelTransform.dirichlet(alpha))
-            n += weight
-        return float(losses.min()) / n
+        """Mean negative log-likelihood of some of many rows, which the kernel did not see."""
+        search = self._search(self._some())
+        if self.pooled:
+            return search.score(search.best_transform(self.noisy, _NOISES_OF_MANY))
+        loss, self.alpha_epsilon = search.best_alpha()
+        self.search = search
+        return loss
+
+    def losses_of_fold(self, judges: Integers) -> Array:
+        """Summed negative log-likelihood of some of few rows, by alpha_epsilon."""
+        search = self._search(judges)
+        losses = [search.score(LabelTransform.dirichlet(alpha)) for alpha in ALPHAS]
+        return float(search.rows.weights.sum()) * np.array(losses)
 
     def refined_loss(self, loss: float) -> float:
         """The same where many rows choose the label transform freely; few do not."""
@@ -253,7 +269,7 @@ class _Trial:
         found = np.flatnonzero(self._places % 10 < 10 * share)
         return found[:: max(1, len(found) // size)] if self.pooled else found
 
-    def _folds(self) -> list[Integers]:
+    def folds(self) -> list[Integers]:
         """Positions of rows that judge, in turn all of few."""
         place = self._places
         return [np.flatnonzero(place % _FOLDS == fold) for fold in range(_FOLDS)]
@@ -265,8 +281,7 @@ class _Trial:
         kernel, points, jitter = self._learned(rows.take(others))
         # Of few rows there are several kernels, none of them learned from all. Where categories
         # are spread over columns, those of all rows are others than those of some.
-        many = len(rows) > _FEW_ROWS or self.pooled
-        if many and (self.is_plain or kernel.takes_categories):
+        if not self.is_folded and (self.is_plain or kernel.takes_categories):
             self.kernel = kernel
         basis, _ = basis_of(State(kernel, points, jitter=jitter))
         statistics = rows.class_statistics(basis, self.workers, pooled=self.pooled)

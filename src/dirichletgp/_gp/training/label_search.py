@@ -41,6 +41,7 @@ from ..rows.in_memory import InMemoryRows, repetition_of
 from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+_MIDDLE = 2  # where the best of them is looked for first
 
 # With more classes than this, only the likeliest ones of a row get their variance computed anew for
 # each candidate.
@@ -48,6 +49,8 @@ _ACTIVE_CLASSES = 4
 _NOISE_RANGE = (1e-3, 30.0)
 _EVALUATIONS = 20
 _BLOCK_ROWS = 512
+# Rows whose probabilities are computed at once: with fewer the grouping of rows takes longer.
+_SCORED_ROWS = 1_024
 # Few rows, and few classes of them, deserve (and can afford) the exact probabilities.
 _FEW_ROWS, _FEW_PROBABILITIES = 1_000, 3_000
 _LEAST_DOUBT = 1e-12
@@ -55,7 +58,7 @@ _LEAST_DOUBT = 1e-12
 # noise_out): the search starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
 _SMALL_STEPS = np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, -0.5]])
-_FEW_EVALUATIONS = 5
+_FEW_EVALUATIONS = 3
 # Steps of log separation: to the neighbours of a parabola, and at most at once.
 _STEP, _FARTHEST = 0.2, 0.8
 _PARABOLAS = 3
@@ -163,20 +166,36 @@ class LabelSearch:
         # Variances q / (1 - h) of left-out rows, of classes that are not computed anew.
         self._inactive: Array | None = None
         self._active = np.ones(self._inside.shape, dtype=bool)
+        self._found: tuple[LabelTransform, Predicted] | None = None
 
     def score(self, transform: LabelTransform) -> float:
         """Mean negative log-likelihood under a transform."""
-        return self._loss(self.predicted(transform), transform.separation)
+        return self._loss(self._known(transform), transform.separation)
 
     def log_probabilities(self, transform: LabelTransform) -> Array:
         """Log probabilities of the scoring rows' own classes under a transform, (n,)."""
-        predicted = self.predicted(transform)
+        predicted = self._known(transform)
         mean = transform.separation * predicted.slope + predicted.intercept
         return self._log_probabilities(mean, predicted.variance)
 
     def best_alpha(self) -> tuple[float, float]:
-        """The smallest loss of a Dirichlet transform, and the alpha_epsilon that has it."""
-        return min((self.score(LabelTransform.dirichlet(alpha)), alpha) for alpha in ALPHAS)
+        """The smallest loss of a Dirichlet transform, and the alpha_epsilon that has it.
+
+        The loss falls to one lowest place and rises again: it is followed downhill.
+        """
+        losses: dict[int, float] = {}
+
+        def loss(i: int) -> float:
+            if i not in losses:
+                inside = 0 <= i < len(ALPHAS)
+                losses[i] = self.score(LabelTransform.dirichlet(ALPHAS[i])) if inside else np.inf
+            return losses[i]
+
+        best = _MIDDLE
+        for step in (-1, 1):
+            while loss(best + step) < loss(best):
+                best += step
+        return loss(best), ALPHAS[best]
 
     def best_transform(
         self, start: LabelTransform, evaluations: int = _EVALUATIONS
@@ -189,19 +208,22 @@ class LabelSearch:
         return self._minimised(start, _SMALL_STEPS, _FEW_EVALUATIONS)
 
     def _minimised(self, start: LabelTransform, steps: Array, evaluations: int) -> LabelTransform:
-        self.keep_active_classes(start)
         best = start
-        best_loss = self.score(start)
+        predicted = self.keep_active_classes(start)
+        best_loss = self._loss(predicted, start.separation)
+        self._found = best, predicted
         low, high = np.log(_NOISE_RANGE) + np.log(self._repetition)
 
         def loss(log_noises: Array) -> float:
             nonlocal best, best_loss
             noise_in, noise_out = np.exp(np.clip(log_noises, low, high)).tolist()
             transform = LabelTransform.from_constants(best.separation, noise_in, noise_out)
-            value, separation = self._best_separation(transform)
+            predicted = self.predicted(transform)
+            value, separation = self._best_separation(predicted, best.separation)
             if value < best_loss:
                 best = LabelTransform.from_constants(separation, noise_in, noise_out)
                 best_loss = value
+                self._found = best, predicted
             return value
 
         noises = self._repetition * np.array([start.noise_in, start.noise_out])
@@ -211,11 +233,10 @@ class LabelSearch:
         minimize(loss, origin, method="Nelder-Mead", options=options)
         return best
 
-    def _best_separation(self, transform: LabelTransform) -> tuple[float, float]:
-        """The smallest loss for the noises of a transform, and the separation that has it."""
-        predicted = self.predicted(transform)
+    def _best_separation(self, predicted: Predicted, separation: float) -> tuple[float, float]:
+        """The smallest loss of predictions, and the separation that has it, looked for near one."""
         low, high = np.log(self.separation_range)
-        guess = float(np.clip(np.log(transform.separation), low + _STEP, high - _STEP))
+        guess = float(np.clip(np.log(separation), low + _STEP, high - _STEP))
 
         def loss(log_separation: float) -> float:
             return self._loss(predicted, float(np.exp(log_separation)))
@@ -235,7 +256,7 @@ class LabelSearch:
                 break
             moved = abs(place - guess)
             guess, value = place, found
-            if moved <= 0.5 * _STEP:
+            if moved <= _STEP:
                 break
         return value, float(np.exp(guess))
 
@@ -253,9 +274,15 @@ class LabelSearch:
                 self.rows.codes[rows], mean[rows], variance[rows], self._coarse
             )
 
-        parts = self.workers.map(of_rows, row_slices(len(mean), 256))
+        parts = self.workers.map(of_rows, row_slices(len(mean), _SCORED_ROWS))
         # Rounding may leave the logarithm of a probability of one above zero.
         return np.minimum(np.concatenate(list(parts)), 0.0)
+
+    def _known(self, transform: LabelTransform) -> Predicted:
+        """Predictions under a transform; those of the one that a search has found are kept."""
+        if self._found is not None and self._found[0] == transform:
+            return self._found[1]
+        return self.predicted(transform)
 
     def predicted(self, transform: LabelTransform) -> Predicted:
         """Solve the C regressions for the noises of a transform and predict the scoring rows."""
@@ -300,17 +327,18 @@ class LabelSearch:
             unexplained + quadratic / (1.0 - h),
         )
 
-    def keep_active_classes(self, transform: LabelTransform) -> None:
-        """Fix, for each scoring row, which classes matter: its own and the likeliest others.
+    def keep_active_classes(self, transform: LabelTransform) -> Predicted:
+        """Predict under a transform, and fix which classes of each scoring row matter.
 
-        The variances of the rest, whose probabilities are negligible, stay as they are under
-        `transform`.
+        These are its own and the likeliest others. The variances of the rest, whose probabilities
+        are negligible, stay as they are under `transform`.
         """
-        if len(self.prior) <= _ACTIVE_CLASSES:
-            return
         predicted = self.predicted(transform)
+        if len(self.prior) <= _ACTIVE_CLASSES:
+            return predicted
         mean = transform.separation * predicted.slope + predicted.intercept
         weight = mean + predicted.variance / 2
         rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
         self._inactive = np.maximum(predicted.variance - self._unexplained[:, None], 0.0)
         self._active = (rank < _ACTIVE_CLASSES) | self._inside
+        return predicted

@@ -1,7 +1,8 @@
 """What labels say about log-odds beyond the fitted ones: their scale, their roughness, their error.
 
 Intervals stand on it (`core/concentration.py`). All of it follows from one Newton step of logistic
-regression, each class against the rest, from the probabilities that the model predicts.
+regression, each class against the rest, from the probabilities that the model predicts, in the
+directions of the total Gram that matter most.
 """
 
 from dataclasses import replace
@@ -28,15 +29,19 @@ from .fitted import Model
 from .settings import Resources
 
 # Directions and classes that scale and roughness of log-odds are judged by: those with most rows.
-_DIRECTIONS, _CLASSES = 300, 6
+_DIRECTIONS, _CLASSES = 200, 6
+# Directions beyond those wanted that a search for them begins with; with few more it is no search.
+_SPARE_DIRECTIONS = 20
 # Prior variance of the constant that the log-odds vary about.
 _OF_CONSTANT = 4.0
 _LEAST_PROBABILITY = 1e-9
-# So many rows tell how far and how roughly log-odds vary: fewer if there are many classes.
-_MOST_JUDGES, _FEWEST_JUDGES, _JUDGED_PROBABILITIES = 2_000, 300, 10_000
-# So many probabilities tell, row by row, how far the fitted log-odds are off, where rows are many.
-_MOVED_PROBABILITIES = 100_000
+# Up to so many rows, fewer if there are many classes, are all asked, each as if left out.
+_FEW_ROWS, _FEWEST_ROWS, _FEW_PROBABILITIES = 2_000, 300, 10_000
+# Of more rows so many are asked.
+_SOME_ROWS, _SOME_PROBABILITIES = 5_000, 30_000
 _BLOCK_ROWS, _TOLERANCE = 512, 1e-4
+# Rows whose labels have less information than this, next to the mean of all, move nothing.
+_LEAST_SHARE = 1e-3
 # A setting that is believed less than this changes nothing.
 _NEGLIGIBLE = 0.005
 
@@ -48,55 +53,19 @@ class Believed(NamedTuple):
     belief: float
 
 
-def log_odds_beliefs(
-    vectors: Array, codes: Integers, weights: Array | None, p: Array, all_rows: bool
-) -> LogOddsBeliefs:
-    """What labels say about the scale and the roughness of log-odds, and how they would move them.
+class Directions(NamedTuple):
+    """Some directions in the space of whitened kernel vectors.
 
-    The evidence is that of one Newton step of logistic regression, each class against the rest,
-    from the probabilities given: log-odds eta, with information w = p (1 - p), become targets eta +
-    (y - p) / w with the noise 1 / w. Where the fitted log-odds are not where it ends, they are
-    not known better than that.
-
-    Parameters
+    Attributes
     ----------
-    vectors : ndarray of shape (n, M)
-        Whitened kernel vectors of some training rows, of a kernel of variance 1.
-    codes, weights : ndarray of shape (n,)
-        Their classes, and weights in the statistics (None: 1).
-    p : ndarray of shape (n, C)
-        Their class probabilities, predicted without them.
-    all_rows : bool
-        Whether there are no others. A step on some of many rows says nothing about the fit to all.
+    values : ndarray of shape (r,)
+        Eigenvalues of the total Gram.
+    vectors : ndarray of shape (M, r)
+        Its eigenvectors.
     """
-    own = np.ones(len(codes)) if weights is None else weights
-    counts = np.bincount(codes, own, p.shape[1])
-    values, directions = _main_directions(vectors * np.sqrt(own)[:, None])
-    features = np.column_stack([vectors @ directions, np.ones(len(vectors))])
-    priors = [np.append(prior, _OF_CONSTANT) for prior in _priors(values)]
-    most = 1 if p.shape[1] == 2 else _CLASSES  # the other of two classes says the same
-    chosen = [c for c in np.argsort(-counts, kind="stable")[:most] if 0 < counts[c] < counts.sum()]
-    steps = [_NewtonStep.of_rows(features, codes == c, own, p[:, c]) for c in chosen]
-    if not steps:
-        return LogOddsBeliefs.by_evidence(np.zeros(len(priors)))
-    evidence = np.mean([[step.evidence(prior) for prior in priors] for step in steps], axis=0)
-    beliefs = LogOddsBeliefs.by_evidence(evidence)
-    if not all_rows:
-        return beliefs
-    believed = _believed(priors, beliefs)
-    departure = float(np.mean([step.departure(features, believed) for step in steps]))
-    return replace(beliefs, departure=departure)
 
-
-def _priors(eigenvalues: Array) -> list[Array]:
-    """Prior variances (r,) of coefficients in all settings."""
-    return [prior_variances(eigenvalues, scale, power) for scale in SCALES for power in POWERS]
-
-
-def _believed(priors: list[Array], beliefs: LogOddsBeliefs) -> list[Believed]:
-    """Priors of all settings with how much they are believed, without those that are not."""
-    pairs = zip(priors, beliefs.settings.ravel().tolist(), strict=True)
-    return [Believed(prior, belief) for prior, belief in pairs if belief >= _NEGLIGIBLE]
+    values: Array
+    vectors: Array
 
 
 def learned_beliefs(
@@ -114,47 +83,57 @@ def learned_beliefs(
     pooled : bool
         Whether there are so many classes that they share one Gram.
     """
-    posterior, n_classes = model.solved, pool.n_classes
+    n_classes = pool.n_classes
+    directions = main_directions(model.statistics.grams.sum(axis=0) / model.basis.kernel.variance)
+    few = min(max(_FEWEST_ROWS, _FEW_PROBABILITIES // n_classes), _FEW_ROWS)
+    all_there = pool.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
+    if all_there and len(pool) <= few:
+        return _beliefs_of_all(model, pool, directions, resources.workers, pooled)
+    size = min(max(_FEWEST_ROWS, _SOME_PROBABILITIES // n_classes), _SOME_ROWS)
+    rows = pool.take(pool.sample(size, resources.rng))
+    features, p = _predicted(model, rows, directions, resources.workers)
+    beliefs = log_odds_beliefs(features, directions.values, rows.codes, rows.weights, p)
+    if pooled:
+        return beliefs
+    moves = log_odds_moves(
+        features, directions.values, rows.codes, rows.weights, p, beliefs, resources.workers
+    )
+    return replace(beliefs, moves=moves @ directions.vectors.T)
+
+
+def _beliefs_of_all(
+    model: Model, pool: InMemoryRows, directions: Directions, workers: Workers, pooled: bool
+) -> LogOddsBeliefs:
+    """Beliefs by all rows, each predicted as if it had been left out."""
+    posterior = model.solved
     assert posterior is not None
-    size = min(max(_FEWEST_JUDGES, _JUDGED_PROBABILITIES // n_classes), _MOST_JUDGES)
-    chosen = pool.sample(size, resources.rng)
-    rows = pool.take(chosen)
+    rows = pool.take(np.arange(len(pool)))
 
     def of_rows(place: slice) -> tuple[Array, Array]:
-        codes = rows.codes[place]
         vectors = model.basis.vectors(rows.X[place])
-        latent = posterior.latent_without_votes(vectors, pool.votes(chosen[place]))
+        latent = posterior.latent_without_votes(vectors, pool.votes(place))
         if model.left_out is not None:
-            latent = model.left_out.replaced(rows.X[place], codes, *latent)
+            latent = model.left_out.replaced(rows.X[place], rows.codes[place], *latent)
+        features = vectors @ (directions.vectors / np.sqrt(posterior.variance))
         if pooled:
-            return vectors, probabilities_within(*latent, _TOLERANCE)
-        return vectors, class_probabilities(*latent)
+            return features, probabilities_within(*latent, _TOLERANCE)
+        return features, class_probabilities(*latent)
 
-    parts = resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
-    vectors, p = (np.concatenate(part) for part in zip(*parts, strict=True))
-    vectors /= np.sqrt(posterior.variance)
-    seen = rows.class_weights.sum() >= 0.999 * model.statistics.counts.sum()
-    beliefs = log_odds_beliefs(vectors, rows.codes, rows.weights, p, bool(seen))
-    if seen or pooled:
-        return beliefs
-    directions = _main_directions(vectors)
-    more = pool.take(pool.sample(max(size, _MOVED_PROBABILITIES // n_classes), resources.rng))
-    return replace(beliefs, moves=_moves_of_rows(model, more, directions, beliefs, resources))
+    parts = workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
+    features, p = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return log_odds_beliefs(
+        features, directions.values, rows.codes, rows.weights, p, with_departure=True
+    )
 
 
-def _moves_of_rows(
-    model: Model,
-    rows: InMemoryRows,
-    directions: tuple[Array, Array],
-    beliefs: LogOddsBeliefs,
-    resources: Resources,
-) -> Array:
-    """`log_odds_moves` of some of many training rows, in the directions of a few of them."""
+def _predicted(
+    model: Model, rows: InMemoryRows, directions: Directions, workers: Workers
+) -> tuple[Array, Array]:
+    """Features (n, r) of rows in some directions, and their class probabilities (n, C)."""
     posterior, basis = model.solved, model.basis
     assert posterior is not None
-    values, vectors = directions
     # From kernel vectors to features, without whitening in between.
-    projection = solve_rows_transposed(basis.factor, vectors.T.copy()).T
+    projection = solve_rows_transposed(basis.factor, directions.vectors.T.copy()).T
     projection /= np.sqrt(posterior.variance)
     predictor = make_predictor(basis, posterior, model.statistics.grams)
 
@@ -162,12 +141,84 @@ def _moves_of_rows(
         of_points = basis.kernel.values(rows.X[place], basis.points)
         return of_points @ projection, predictor.probabilities(of_points, _TOLERANCE)
 
-    parts = resources.workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
+    parts = workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
     features, p = (np.concatenate(part) for part in zip(*parts, strict=True))
-    moves = log_odds_moves(
-        features, values, rows.codes, rows.weights, p, beliefs, resources.workers
-    )
-    return moves @ vectors.T
+    return features, p
+
+
+def main_directions(gram: Array) -> Directions:
+    """Eigenvectors of the largest eigenvalues of a Gram (M, M), all but exactly if M is large."""
+    size = len(gram)
+    if size <= 2 * _DIRECTIONS:
+        values, vectors = eigh(gram)
+    else:
+        # Subspace iteration: what it mixes up are directions of nearly the same eigenvalue.
+        random = np.random.RandomState(0)
+        start = gram @ random.standard_normal((size, _DIRECTIONS + _SPARE_DIRECTIONS))
+        space, _ = np.linalg.qr(gram @ start)
+        values, within = eigh(space.T @ (gram @ space))
+        vectors = space @ within
+    kept = values > SMALLEST_SHARE**2 * values[-1]
+    kept[:-_DIRECTIONS] = False
+    return Directions(values[kept], vectors[:, kept])
+
+
+def log_odds_beliefs(
+    features: Array,
+    eigenvalues: Array,
+    codes: Integers,
+    weights: Array | None,
+    p: Array,
+    with_departure: bool = False,
+) -> LogOddsBeliefs:
+    """What labels say about the scale and the roughness of log-odds, and how they would move them.
+
+    The evidence is that of one Newton step of logistic regression, each class against the rest,
+    from the probabilities given: log-odds eta, with information w = p (1 - p), become targets eta +
+    (y - p) / w with the noise 1 / w. Where the fitted log-odds are not where it ends, they are
+    not known better than that.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, r)
+        Of training rows, in directions of the total Gram (of a kernel of variance 1).
+    eigenvalues : ndarray of shape (r,)
+        Of these directions.
+    codes, weights : ndarray of shape (n,)
+        Their classes, and weights in the statistics (None: 1).
+    p : ndarray of shape (n, C)
+        Their class probabilities.
+    with_departure : bool
+        Whether to say how far the labels would move the log-odds. A step on some of many rows says
+        nothing about the fit to all.
+    """
+    own = np.ones(len(codes)) if weights is None else weights
+    counts = np.bincount(codes, own, p.shape[1])
+    features = np.column_stack([features, np.ones(len(features))])
+    priors = [np.append(prior, _OF_CONSTANT) for prior in _priors(eigenvalues)]
+    most = 1 if p.shape[1] == 2 else _CLASSES  # the other of two classes says the same
+    chosen = [c for c in np.argsort(-counts, kind="stable")[:most] if 0 < counts[c] < counts.sum()]
+    steps = [_NewtonStep.of_rows(features, codes == c, own, p[:, c]) for c in chosen]
+    if not steps:
+        return LogOddsBeliefs.by_evidence(np.zeros(len(priors)))
+    evidence = np.mean([[step.evidence(prior) for prior in priors] for step in steps], axis=0)
+    beliefs = LogOddsBeliefs.by_evidence(evidence)
+    if not with_departure:
+        return beliefs
+    believed = _believed(priors, beliefs)
+    departure = float(np.mean([step.departure(features, believed) for step in steps]))
+    return replace(beliefs, departure=departure)
+
+
+def _priors(eigenvalues: Array) -> list[Array]:
+    """Prior variances (r,) of coefficients in all settings."""
+    return [prior_variances(eigenvalues, scale, power) for scale in SCALES for power in POWERS]
+
+
+def _believed(priors: list[Array], beliefs: LogOddsBeliefs) -> list[Believed]:
+    """Priors of all settings with how much they are believed, without those that are not."""
+    pairs = zip(priors, beliefs.settings.ravel().tolist(), strict=True)
+    return [Believed(prior, belief) for prior, belief in pairs if belief >= _NEGLIGIBLE]
 
 
 def log_odds_moves(
@@ -181,8 +232,9 @@ def log_odds_moves(
 ) -> Array:
     """What labels would change about fitted log-odds, as coefficients (C, r) of features.
 
-    With W = diag(p (1 - p)), features F and prior variances D, averaged as they are believed:
-    D^1/2 (I + D^1/2 F'WF D^1/2)^-1 D^1/2 F'(y - p).
+    With W = diag(p (1 - p)), features F and the mean D of prior variances, as they are believed:
+    D^1/2 (I + D^1/2 F'WF D^1/2)^-1 D^1/2 F'(y - p). That is the best linear estimate whatever the
+    setting: a mixture of settings has the mean of their covariances.
 
     Parameters
     ----------
@@ -198,27 +250,20 @@ def log_odds_moves(
     workers : Workers
     """
     own = np.ones(len(codes)) if weights is None else weights
-    believed = _believed(_priors(eigenvalues), beliefs)
+    prior = np.asarray(beliefs.settings.ravel() @ np.stack(_priors(eigenvalues)))
 
     def of_class(c: int) -> Array:
-        step = _NewtonStep.from_fit(features, codes == c, own, p[:, c])
-        return step.coefficients(believed)
+        inside = codes == c
+        # Of many classes most rows say nothing about one of them.
+        surprise = np.maximum(p[:, c] * (1.0 - p[:, c]), np.square(inside - p[:, c]))
+        told = surprise > _LEAST_SHARE * surprise.mean()
+        step = _NewtonStep.from_fit(features[told], inside[told], own[told], p[told, c])
+        return step.coefficients([Believed(prior, 1.0)])
 
     if p.shape[1] == 2:
         move = of_class(1)
         return np.stack([-move, move])
     return np.stack(list(workers.map(of_class, range(p.shape[1]))))
-
-
-def _main_directions(rows: Array) -> tuple[Array, Array]:
-    """The largest eigenvalues (r,) of the Gram of rows (n, M), and their eigenvectors (M, r)."""
-    few = len(rows) < rows.shape[1]
-    gram = rows @ rows.T if few else rows.T @ rows
-    last = len(gram) - 1
-    values, basis = eigh(gram, subset_by_index=(max(0, last + 1 - _DIRECTIONS), last))
-    kept = values > SMALLEST_SHARE**2 * values[-1]
-    values, basis = values[kept], basis[:, kept]
-    return values, rows.T @ (basis / np.sqrt(values)) if few else basis
 
 
 class _NewtonStep(NamedTuple):

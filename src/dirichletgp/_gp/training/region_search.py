@@ -98,8 +98,8 @@ class Member(Protocol):
     def predicted(self, transform: LabelTransform) -> Predicted:
         """Predictions of its rows, for the noises of a transform."""
 
-    def keep_active_classes(self, transform: LabelTransform) -> None:
-        """Fix which classes of a row matter."""
+    def keep_active_classes(self, transform: LabelTransform) -> Predicted:
+        """The same, and fix which classes of a row matter."""
 
 
 class Counted:
@@ -117,8 +117,9 @@ class Counted:
         """Always the same."""
         return self._predicted
 
-    def keep_active_classes(self, transform: LabelTransform) -> None:
+    def keep_active_classes(self, transform: LabelTransform) -> Predicted:
         """Nothing is computed anew."""
+        return self.predicted(transform)
 
 
 class BlendedSearch(LabelSearch):
@@ -150,23 +151,25 @@ class BlendedSearch(LabelSearch):
 
     def predicted(self, transform: LabelTransform) -> Predicted:
         """Predictions of the members, averaged: means stay linear in the separation."""
+        return self._averaged(lambda member: member.predicted(transform))
+
+    def keep_active_classes(self, transform: LabelTransform) -> Predicted:
+        """The same, and every region fixes which classes of a row matter."""
+        return self._averaged(lambda member: member.keep_active_classes(transform))
+
+    def _averaged(self, predicted: Callable[[Member], Predicted]) -> Predicted:
         shape = (len(self.rows.codes), len(self.prior))
         slope, intercept, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         parts = self.places.by_region()
 
         def of_part(part: tuple[int, Integers, Array]) -> Predicted:
-            return self.members[part[0]].predicted(transform)
+            return predicted(self.members[part[0]])
 
         for (_, rows, share), found in zip(parts, self.workers.map(of_part, parts), strict=True):
             slope[rows] += share[:, None] * found.slope
             intercept[rows] += share[:, None] * found.intercept
             variance[rows] += share[:, None] * found.variance
         return Predicted(slope, intercept, variance)
-
-    def keep_active_classes(self, transform: LabelTransform) -> None:
-        """Fix, in every region, which classes of a row matter."""
-        for member in self.members.values():
-            member.keep_active_classes(transform)
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class Stationary(Kernel):
     def values(self, rows: Any, points: Any, on: Operations = NUMPY) -> Any:
         """Kernel matrix of shape (n, M)."""
         if self.exponent is not None and on is NUMPY:
-            return self._by_one_product(rows, points, self.exponent)
+            return self.at(points).values(rows)
         x, z = self._scaled(rows, points, on)
         values = self.profile(self.squared_distances(x, z, on), on)
         values *= self.variance
@@ -107,11 +107,20 @@ class Stationary(Kernel):
         self, rows: Any, points: Any, values: Any, derivative: Any, on: Operations = NUMPY
     ) -> KernelGradient:
         """Derivatives by log lengthscales, log variance and points, by thin products only."""
-        x, z = self._scaled(rows, points, on)
-        log_variance = float(on.dot(derivative, values))
+        return self.pull_back_scaled(*self._scaled(rows, points, on), values, derivative, on)
+
+    def pull_back_scaled(
+        self, x: Any, z: Any, values: Any, derivative: Any, on: Operations = NUMPY
+    ) -> KernelGradient:
+        """The same for rows and points in units of the lengthscales."""
+        log_variance = 0.0 if self.exponent is not None else float(on.dot(derivative, values))
         a, factor = self.by_squared_distance(x, z, values, derivative, on)
         # r2_ij = sum_d (x_id - z_jd)^2 needs only the sums of a and the thin product a' x
-        sums = factor * (a.T @ on.columns((x, on.ones(len(x)))))
+        sums = a.T @ on.columns((x, on.ones(len(x))))
+        if self.exponent is not None:
+            # a is the product of derivatives and values already.
+            log_variance = float(on.sum(sums[:, -1], axis=0))
+        sums = factor * sums
         ax = sums[:, :-1]
         column_sums = sums[:, -1]
         row_sums = factor * (a @ on.ones(len(z)))
@@ -136,18 +145,6 @@ class Stationary(Kernel):
         derivative *= self.slope(self.squared_distances(x, z, on), on)
         return derivative, self.variance
 
-    def _by_one_product(self, rows: Array, points: Array, exponent: float) -> Array:
-        """exp(log variance + exponent * r2), the exponents as one product of augmented rows."""
-        x, z = self._scaled(rows, points, NUMPY)
-        log_variance = np.log(self.variance)
-        of_rows = exponent * np.einsum("nd,nd->n", x, x)
-        of_points = log_variance + exponent * np.einsum("md,md->m", z, z)
-        left = np.column_stack([x, of_rows, np.ones(len(x))])
-        right = np.column_stack([-2.0 * exponent * z, np.ones(len(z)), of_points])
-        values = left @ right.T
-        np.minimum(values, log_variance, out=values)
-        return np.exp(values, out=values)
-
     def squared_distances(self, x: Any, z: Any, on: Operations) -> Any:
         """Squared distances (n, M) of scaled rows, never negative."""
         r2 = x @ (-2.0 * z.T)
@@ -161,13 +158,16 @@ class Stationary(Kernel):
         Distances are computed from squares, which must not be large next to them.
         """
         centre = on.sum(points, axis=0) / len(points)
+        if on is NUMPY:
+            return self.scaled_about(centre, rows), self.scaled_about(centre, points)
         lengthscale = on.array(self.lengthscale)
-        if on is not NUMPY:
-            return (rows - centre) / lengthscale, (points - centre) / lengthscale
+        return (rows - centre) / lengthscale, (points - centre) / lengthscale
+
+    def scaled_about(self, centre: Array, rows: Array) -> Array:
+        """Rows in units of the lengthscales, about a centre, none too far to be squared."""
         with np.errstate(over="ignore"):
-            x = (rows - centre) / lengthscale
-            z = (points - centre) / lengthscale
-        return np.clip(x, -_FARTHEST, _FARTHEST, out=x), np.clip(z, -_FARTHEST, _FARTHEST, out=z)
+            x = (rows - centre) / self.lengthscale
+        return np.clip(x, -_FARTHEST, _FARTHEST, out=x)
 
     @property
     def parameters(self) -> Array:
@@ -266,11 +266,28 @@ class StationaryAt(KernelAt):
     def __init__(self, kernel: Stationary, points: Array):
         self._kernel = kernel
         self._points = points
+        self._centre = points.sum(axis=0) / len(points)
+        self._scaled = kernel.scaled_about(self._centre, points)
+        exponent = kernel.exponent
+        if exponent is not None:
+            z = self._scaled
+            of_points = np.log(kernel.variance) + exponent * np.einsum("md,md->m", z, z)
+            self._right = np.column_stack([-2.0 * exponent * z, np.ones(len(z)), of_points])
 
     def values(self, rows: Array) -> Array:
         """Kernel matrix (n, M)."""
-        values: Array = self._kernel.values(rows, self._points)
-        return values
+        kernel = self._kernel
+        if kernel.exponent is None:
+            values: Array = kernel.values(rows, self._points)
+            return values
+        # exp(log variance + exponent * r2), the exponents as one product of augmented rows
+        x = kernel.scaled_about(self._centre, rows)
+        of_rows = kernel.exponent * np.einsum("nd,nd->n", x, x)
+        values = np.column_stack([x, of_rows, np.ones(len(x))]) @ self._right.T
+        log_variance = np.log(kernel.variance)
+        if values.max(initial=-np.inf) > log_variance:  # by rounding; to look takes less time
+            np.minimum(values, log_variance, out=values)
+        return np.exp(values, out=values)
 
     def factors(self, rows: Array) -> Array:
         """exp(exponent * r2) of each column by itself."""
@@ -288,7 +305,8 @@ class StationaryAt(KernelAt):
 
     def add_derivatives(self, rows: Array, values: Array, derivative: Array, total: Array) -> None:
         """Add the gradient of a block."""
-        found = self._kernel.pull_back(rows, self._points, values, derivative)
+        x = self._kernel.scaled_about(self._centre, rows)
+        found = self._kernel.pull_back_scaled(x, self._scaled, values, derivative)
         n = len(found.parameters)
         total[:n] += found.parameters
         total[n] += found.log_variance

@@ -52,7 +52,7 @@ def in_small_steps() -> Iterator[None]:
         cutting: {"_FAR_BETTER": 0.0},
         region_search: {"_ROWS_OF_A_REGION": 40, "_TIMES_AS_MANY_POINTS": 1},
         settings: {"MANY_CLASSES": 5},
-        log_odds: {"_MOST_JUDGES": 40, "_FEWEST_JUDGES": 40},
+        log_odds: {"_FEW_ROWS": 40, "_FEWEST_ROWS": 40},
     }
     with ExitStack() as stack:
         for module, values in small.items():

@@ -97,8 +97,8 @@ def test_two_or_three_rows_say_which_side_is_which(n):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_points_far_from_all_rows_leave_the_class_frequencies(n_classes, judges, monkeypatch):
     """No row has anything to do with a point, whether all or some of them are asked."""
-    monkeypatch.setattr(log_odds, "_MOST_JUDGES", judges)
-    monkeypatch.setattr(log_odds, "_FEWEST_JUDGES", judges)
+    monkeypatch.setattr(log_odds, "_FEW_ROWS", judges)
+    monkeypatch.setattr(log_odds, "_FEWEST_ROWS", judges)
     X, y = np.random.default_rng(0).normal(size=(90, 2)), np.arange(90) % n_classes
     points = {"inducing": X[:6] + 1e4, "scaler": None, "lengthscale": 1.0}
     far = quick(max_iter=0, **points).fit(X, y)

@@ -3,14 +3,19 @@
 Model files of then are still read; `tests/test_earlier_files.py` has one of them.
 """
 
+import io
+
 import numpy as np
 import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from dirichletgp import DirichletGPClassifier  # noqa: E402
 from dirichletgp._gp.rows.frames import Days, Numbers, Strange, Words  # noqa: E402
+from dirichletgp._gp.rows.tables.csv_tables import PeekableStream  # noqa: E402
 from dirichletgp._gp.rows.tables.earlier_recipe import Recipe  # noqa: E402
 from dirichletgp._gp.rows.tables.errors import TableError  # noqa: E402
+from dirichletgp._gp.rows.tables.table import _labels as labels_of_column  # noqa: E402
 from dirichletgp._gp.rows.tables.values import (  # noqa: E402
     days_of,
     numbers_of,
@@ -125,3 +130,29 @@ def test_categories_of_numbers_dates_and_texts_are_read_as_these():
     np.testing.assert_allclose(days_of(dates.dictionary_encode(), "iso"), [0.0, 1 / 86_400])
     assert texts_of(categories(["a", "NA"])).distinct == ["a"]
     assert unread(pa.array([1.0]), "number", float) == []
+
+
+# Tables to learn from
+
+
+def test_labels_of_a_type_that_is_no_label_are_refused():
+    with pytest.raises(ValueError, match="the label column holds date32"):
+        labels_of_column(pa.array([0, 1], pa.date32()))
+    found = labels_of_column(categories(["b", "a", "b"]))
+    assert found.tolist() == ["b", "a", "b"]
+
+
+def test_weights_that_are_missing_are_refused():
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1], "w": [1.0, None, 1.0, 1.0]})
+    classifier = DirichletGPClassifier("rbf", max_iter=0)
+    with pytest.raises(ValueError, match="sample_weight='w': the column holds missing values"):
+        classifier.fit(table, "y", sample_weight="w")
+
+
+def test_a_stream_can_be_looked_into_beyond_its_end():
+    stream = PeekableStream(io.BytesIO(b"a,b\n1,2"))
+    assert stream.look(1_000) == b"a,b\n1,2"
+    assert stream.first_lines() == b"a,b\n1,2"
+    assert stream.read() == b"a,b\n1,2"
+    assert stream.read() == b""
+    assert PeekableStream(io.BytesIO(b"no end")).first_lines() == b"no end"

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from dirichletgp.cli import main
 from dirichletgp.paper import ARTEFACTS, Plan, run_paper
 from dirichletgp.paper.artefacts import REGISTRY
+from dirichletgp.paper.drawing import figure_with_panels
 from dirichletgp.paper.methods import METHODS, estimator
 
 pytest.importorskip("matplotlib")
@@ -327,3 +328,40 @@ def test_what_is_left_out_is_said_once(folder, tmp_path, capsys):
         run.skip("eeg was left out: it is not here")
     assert run.skipped == ["eeg was left out: it is not here"]
     assert capsys.readouterr().err.count("eeg was left out") == 1
+
+
+def test_the_summary_comes_as_json_and_the_documentation_is_filled(cli, folder, tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "paper.md").write_text("<!-- table: datasets -->\n<!-- end -->\n")
+    where = ["--out", tmp_path / "out", "--data", folder, "--dataset=magic"]
+    code, said, _ = cli("paper", "--artefact=dataset_table", "--json", "--docs", docs, *where)
+    assert code == 0
+    assert json.loads(said)["artefacts"] == ["dataset_table"]
+    assert "| magic (partial) | 2 | 88 |" in (docs / "paper.md").read_text()
+
+
+def test_a_run_with_failures_says_so_and_ends_with_an_error(cli, folder, tmp_path, monkeypatch):
+    def failed(plan, artefacts, command, draw_only):
+        summary = run_paper(plan, artefacts, command, draw_only=True)
+        return summary | {"failed": ["magic gpd split 0 failed: MemoryError"]}
+
+    monkeypatch.setattr("dirichletgp.cli.paper.run_paper", failed)
+    where = ["--out", tmp_path, "--data", folder, "--dataset=magic", "--artefact=dataset_table"]
+    code, said, _ = cli("paper", *where)
+    assert code == 1
+    assert "magic gpd split 0 failed: MemoryError" in said
+
+
+def test_of_very_many_rows_fewer_splits_are_taken(folder, tmp_path):
+    run = plan(folder, tmp_path, splits=None)
+    data = run.available("magic")[0]
+    assert run.n_splits(data, "gpd") >= run.n_splits(data, "gpc") >= 1
+    object.__setattr__(data, "n_train", 10**6)
+    assert 1 <= run.n_splits(data, "gpc") <= run.n_splits(data, "gpd")
+
+
+@pytest.mark.parametrize("n_panels", [1, 2, 3])
+def test_a_figure_has_as_many_panels_as_there_are_things_to_show(n_panels):
+    figure, panels = figure_with_panels(n_panels, 2.0, 2.0, 0.2)
+    assert len(panels) == len(figure.axes) == n_panels

@@ -21,7 +21,8 @@ from dirichletgp.persistence.archive import Archive, write_archive
 
 EXTREMES = [
     *(0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 5e-324, 1e16, 0.5),
-    *(2.0**-1022, -5e-324, 1e100, -1e100, 1e150, 1e-150, 1e308, 2.0**53, 255.0, 1e8, 1e-8),
+    *(2.0**-1022, -5e-324, 1e100, -1e100, 1e150, -1e150, 1e-150, 1e308, 2.0**53, 255.0, 1e8, 1e-8),
+    *(1e-100, 30.0, -40.0),
 ]
 VALUES = [
     *(None, True, False, 0, 1, -1, 2, 624, 625, 2**31, 2**63, -(2**63), 10**40, 1e300, -1e300),
@@ -325,11 +326,14 @@ def _pick(rng, items):
     return items[rng.integers(len(items))]
 
 
+# What is most likely to be permitted and still wrong is most often tried: extremes, one or many.
 MUTATIONS = [
-    *(change_json, change_json, change_json, remove_json, add_json, swap_json),
+    *(change_json, change_json, change_json, change_json, remove_json, add_json, swap_json),
     *(change_list, change_type_of_json, change_text, rename_key),
-    *(change_numbers, change_numbers, change_numbers, change_all_numbers, change_a_little),
-    *(draw_numbers, change_sign_or_scale, reorder_array, swap_arrays_alike, reinterpret_bytes),
+    *(change_numbers, change_numbers, change_numbers, change_numbers, change_a_little),
+    *(change_all_numbers, change_all_numbers, change_all_numbers, change_all_numbers),
+    *(draw_numbers, draw_numbers, change_sign_or_scale, change_sign_or_scale),
+    *(reorder_array, swap_arrays_alike, reinterpret_bytes),
     *(change_shape, change_size, change_type, remove_array, rename_array, swap_arrays),
     change_bytes,
 ]

@@ -174,3 +174,37 @@ def test_a_stream_is_saved_with_what_it_still_knows(tmp_path):
     stream.save(tmp_path / "stream.dgp")
     again = DirichletGPClassifier.load(tmp_path / "stream.dgp")
     np.testing.assert_array_equal(again.predict_proba(X), stream.predict_proba(X))
+
+
+def test_a_feature_that_is_not_there_is_named(fitted):
+    with pytest.raises(ValueError, match="feature=7 is neither a position below 3"):
+        fitted.effect(X, 7)
+
+
+def test_a_scaler_with_sparse_rows_is_refused():
+    from sklearn.preprocessing import OneHotEncoder
+
+    with pytest.raises(ValueError, match="gives sparse rows; pass a transformer with dense output"):
+        quick(scaler=OneHotEncoder()).fit(np.round(X), y)
+
+
+def test_a_frame_without_rows_cannot_be_learned_from():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0], "colour": ["red", "blue"]})
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\) \(shape="):
+        quick(kernel="product").fit(frame[:0], y[:0])
+
+
+def test_many_classes_and_few_do_not_merge():
+    from unittest import mock
+
+    from dirichletgp._gp.training import settings
+
+    labels = np.arange(40) % 8
+    chosen = {"label_transform": "learned", "alpha_epsilon": "auto"}
+    given = {"inducing": X[:6], "scaler": None, "lengthscale": 1.0, "variance": 2.0}
+    with mock.patch.object(settings, "MANY_CLASSES", 5):
+        pooled = quick(**chosen, **given).fit(X, labels)
+    apart = quick(**chosen, **given).fit(X, labels)
+    with pytest.raises(ValueError, match="one Gram for all of its many classes"):
+        pooled.merge(apart)

@@ -60,13 +60,16 @@ _FIELDS = {
 
 
 def levels_of(column: Array, most: int) -> Array:
-    """The levels of scaled numbers (n,): all distinct ones if they are few.
+    """The levels of scaled numbers (n,): all distinct ones if they are few, some beyond the ends.
 
-    Otherwise at equal steps of the normal score, some beyond the ends.
+    Otherwise at equal steps of the normal score. Two values are as good as a category: nothing is
+    beyond them, and several such columns take no more room than one.
     """
     values = np.unique(column[column > MISSING])
     if len(values) == 0:
         return np.zeros(1)
+    if len(values) <= 2:
+        return values
     low, high = values[0], values[-1]
     if len(values) > most:
         scores = np.linspace(-3.5, 3.5, most)

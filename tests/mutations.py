@@ -1,9 +1,9 @@
 """Files that lie: small models and checkpoints, changed inside, with checksums that are right.
 
-`originals` makes one file of every kind, `mutated` changes one at random, and `judge_model` and
-`judge_checkpoint` say what is wrong with the way it is taken: nothing, if it is refused with the
-library's own error, or if it loads and predicts finite probabilities that sum to one. The tests try
-a few hundred; `tools/fuzz.py` tries as many as there is time for.
+`write_mutated` changes one of the `originals` at random, and `judge` says what is wrong with the
+way it is taken: nothing, if it is refused with the library's own error, or if it loads and predicts
+finite probabilities that sum to one. The tests try a few hundred; `tools/fuzz.py` tries as many as
+there is time for.
 """
 
 import copy
@@ -11,127 +11,30 @@ import json
 import warnings
 from contextlib import suppress
 from hashlib import sha256
-from typing import NamedTuple
 
 import numpy as np
-from sklearn.datasets import make_classification
+from originals import Original, in_small_steps
 
-from dirichletgp import DirichletGPClassifier, persistence
-from dirichletgp._gp.rows import chunks
+from dirichletgp import DirichletGPClassifier
 from dirichletgp.persistence import ModelFileError, archive
-from dirichletgp.persistence.archive import Archive, read_archive, write_archive
+from dirichletgp.persistence.archive import Archive, write_archive
 
-CHUNK = 32
-EXTREMES = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 5e-324, 1e16, 0.5]
+EXTREMES = [
+    *(0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-300, 5e-324, 1e16, 0.5),
+    *(2.0**-1022, -5e-324, 1e100, -1e100, 1e150, -1e150, 1e-150, 1e308, 2.0**53, 255.0, 1e8, 1e-8),
+    *(1e-100, 30.0, -40.0),
+]
 VALUES = [
     *(None, True, False, 0, 1, -1, 2, 624, 625, 2**31, 2**63, -(2**63), 10**40, 1e300, -1e300),
     *(float("nan"), float("inf"), 5e-324, 0.5, "", "rbf", "product", "auto", "quantile", "\ud800"),
     *("%", "%Y%Y", "O", "array", [], [[]], {}, {"array": "points"}, {"pairs": [[1, 2]]}, [1, 2, 3]),
     *({"list": [1]}, {"random_state": "points", "rest": [10**6, 0, 0.0]}),
+    *(-0.0, float("-inf"), 1e-300, 1e100, 1e-9, 3.0, 1.0, 100, 10**4, 2**53, 10**4000, "x" * 10**5),
+    *("\x00", "1", "nan", "None", [None], [[1, 2], [3, 4]], {"array": "prior"}, {"": {}}, [True]),
 ]
-DTYPES = ["|b1", "|i1", "<i8", "|u1", "<u4", "<u8", "<f2", "<f4", "<f8"]
-
-
-class Original(NamedTuple):
-    """A file as it should be: its kind, what it holds, and rows to predict."""
-
-    kind: str
-    archive: Archive
-    rows: object
-
-
-def quick(**parameters):
-    labels = {"label_transform": "dirichlet", "alpha_epsilon": 0.02}
-    basis = {"kernel": "rbf", "n_inducing": 6, "max_iter": 1, "random_state": 0, "n_jobs": 1}
-    return DirichletGPClassifier(**{**basis, **labels, **parameters})
-
-
-def checkpointed():
-    """A fit that writes checkpoints, quick enough to be repeated thousands of times."""
-    return quick(inducing="random", max_iter=0, scaler="standard")
-
-
-def training_rows(n=80, n_classes=2):
-    return make_classification(
-        n, 3, n_informative=3, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1,
-        random_state=0,
-    )  # fmt: skip
-
-
-def originals(folder):
-    """One file of every kind, by name."""
-    X, y = training_rows()
-    X3, y3 = training_rows(90, 3)
-    words = np.array(["a", "b", "c"])
-    found = {}
-
-    def keep(name, classifier, rows, extras=None):
-        persistence.save(classifier, folder / "model.dgp", extras)
-        found[name] = Original("classifier", read_archive(folder / "model.dgp", "classifier"), rows)
-
-    keep("two classes", quick().fit(X, y), X[:5])
-    state = np.random.RandomState(3)
-    weights = {"a": 2.0, "b": 1.0, "c": 0.5}
-    keep(
-        "three classes",
-        quick(kernel="matern32", scaler="standard", random_state=state, class_weight=weights).fit(
-            X3, words[y3]
-        ),
-        X3[:5],
-    )
-    keep("compact", quick().fit(X, y).compact(), X[:5])
-    keep("compact, three classes", quick(kernel="product").fit(X3, words[y3]).compact(), X3[:5])
-    keep("left out", quick(label_transform="learned", alpha_epsilon="auto").fit(X, y), X[:5])
-    points = {"inducing": X[:5], "scaler": None, "lengthscale": [1.0, 2.0, 3.0]}
-    keep("given points", quick(**points).fit(X, y, np.linspace(0.5, 2, len(y))), X[:5])
-    keep("stream", quick(scaler="minmax", ard=False).partial_fit(X, y), X[:5])
-    facts = {"source": "a.csv", "training_rows": 80, "tested_on": "held out"}
-    table = {"table.json": json.dumps({"target": "y", "facts": facts}).encode()}
-    frame, rows = _frame(X)
-    keep("table", quick(kernel="product").fit(frame, words[y]), rows, table)
-    keep("table of distances", quick().fit(frame, words[y]), rows)
-    tied = np.random.default_rng(0).integers(0, 15, size=(1_000, 2)).astype(float)
-    codes = np.random.default_rng(1).permutation(15)[tied[:, 0].astype(int)] % 2
-    keep("frequencies of values", quick(kernel="product").fit(tied, codes), tied[:5])
-    found["checkpoint"] = Original("checkpoint", _checkpoint(folder, X, y), (X, y))
-    return found
-
-
-def _frame(X):
-    import pandas as pd
-
-    days = pd.date_range("2024-01-01", periods=len(X), freq="9h").strftime("%d.%m.%Y %H:%M")
-    colours = np.where(X[:, 0] > 0, "red", np.where(X[:, 1] > 0, "green", None))
-    numbers = np.where(X[:, 2] > 1, np.nan, X[:, 2])
-    frame = pd.DataFrame({"number": numbers, "colour": colours, "day": days, "plain": X[:, 1]})
-    return frame, frame[:5]
-
-
-def _checkpoint(folder, X, y):
-    """What a fit leaves that was stopped in the middle of its last pass."""
-    from dirichletgp.persistence.checkpoint import Checkpoint
-
-    class Stopped(Checkpoint):
-        def keep_statistics(self, statistics, done):
-            self._next = 1e-9
-            super().keep_statistics(statistics, done)
-            raise KeyboardInterrupt
-
-    from dirichletgp._gp import classifier
-
-    path = folder / "fit.ckpt"
-    small, before = chunks._FEWEST_ROWS, classifier.Checkpoint
-    most = chunks._MOST_ROWS
-    chunks._FEWEST_ROWS = chunks._MOST_ROWS = CHUNK
-    classifier.Checkpoint = Stopped
-    try:
-        checkpointed().fit(X, y, checkpoint=path)
-    except KeyboardInterrupt:
-        return read_archive(path, "checkpoint")
-    finally:
-        chunks._FEWEST_ROWS, chunks._MOST_ROWS = small, most
-        classifier.Checkpoint = before
-    raise AssertionError("the fit was not stopped")
+DTYPES = ["|b1", "|i1", "<i2", "<i8", "|u1", "<u4", "<u8", "<f2", "<f4", "<f8"]
+IN_HEADERS = [">f8", ">i8", "|O", "|V8", "<c16", "<U8", "|S8", "<M8[s]", "f8", "<f16", "=f8", "<f8"]
+SIZES = [0, 1, 2, 3, 2**31, 2**47, 2**48, 2**62, 2**63, 2**64, -1, 1.0, True, None, "1", 10**30]
 
 
 # Mutations: each changes an archive in place, given a random generator.
@@ -264,6 +167,150 @@ def change_bytes(rng, content, arrays):
         arrays[name] = raw.view(arrays[name].dtype).reshape(arrays[name].shape)
 
 
+def reinterpret_bytes(rng, content, arrays):
+    """The same bytes as numbers of another type, or in another order."""
+    name = _name(rng, arrays)
+    array = arrays[name]
+    if rng.random() < 0.5:
+        arrays[name] = array.byteswap()
+    else:
+        same_size = [t for t in DTYPES[1:] if np.dtype(t).itemsize == array.itemsize]
+        arrays[name] = array.view(_pick(rng, same_size))
+
+
+def swap_arrays_alike(rng, content, arrays):
+    """Two arrays of one shape and type in each other's place."""
+    name = _name(rng, arrays)
+    array = arrays[name]
+    alike = [
+        other
+        for other, its in arrays.items()
+        if other != name and (its.shape, its.dtype) == (array.shape, array.dtype)
+    ]
+    other = _pick(rng, alike)
+    arrays[name], arrays[other] = arrays[other], array
+
+
+def reorder_array(rng, content, arrays):
+    """The numbers of an array in another order, or some of them in the place of others."""
+    name = _name(rng, arrays)
+    array = arrays[name]
+    axis = int(rng.integers(array.ndim))
+    n = array.shape[axis]
+    orders = [
+        rng.permutation(n),
+        np.arange(n)[::-1],
+        rng.integers(n, size=n),
+        np.full(n, rng.integers(n)),
+        np.roll(np.arange(n), 1),
+    ]
+    arrays[name] = np.take(array, _pick(rng, orders), axis=axis)
+
+
+def draw_numbers(rng, content, arrays):
+    """Numbers of any size."""
+    name = _name(rng, arrays)
+    array = arrays[name]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        size = 10.0 ** rng.choice([rng.uniform(-320, 308), rng.uniform(-9, 9)])
+        drawn = size * rng.normal(size=array.shape)
+        drawn = np.abs(drawn) if rng.random() < 0.5 else drawn
+        arrays[name] = drawn.astype(array.dtype)
+
+
+def change_sign_or_scale(rng, content, arrays):
+    """All numbers of one sign, or all arrays in another unit."""
+    factor = float(rng.choice([-1.0, 1e-300, 1e-30, 1e30, 1e99, 1e149, 2.0]))
+    names = list(arrays) if rng.random() < 0.2 else [_name(rng, arrays)]
+    with np.errstate(all="ignore"):
+        for name in names:
+            if arrays[name].dtype.kind == "f":
+                arrays[name] = arrays[name] * arrays[name].dtype.type(factor)
+
+
+def change_size(rng, content, arrays):
+    """One size, wherever it stands: fewer or more classes, points, features or rows."""
+    name = _name(rng, arrays)
+    n = int(_pick(rng, arrays[name].shape))
+    places = np.arange(n)
+    orders = [places[:-1], np.append(places, n - 1), places[1:], np.repeat(places, 2), places[::2]]
+    order = _pick(rng, orders)
+    for name, array in arrays.items():
+        for axis in range(array.ndim):
+            if array.shape[axis] == n:
+                array = np.take(array, order, axis=axis)
+        arrays[name] = array
+    for container, key in list(_places(content)):
+        if container[key] == n and type(container[key]) is int:
+            container[key] = len(order)
+        elif isinstance(container[key], list) and len(container[key]) == n:
+            container[key] = [copy.deepcopy(container[key][i]) for i in order.tolist()]
+
+
+def rename_array(rng, content, arrays):
+    name = _name(rng, arrays)
+    names = [name + "x", name.upper(), "", "../" + name, _name(rng, arrays), "extras/a", "\ud800"]
+    arrays[_pick(rng, names)] = arrays.pop(name)
+
+
+def change_list(rng, content, arrays):
+    """Items of a list twice, missing, or in another order: categories, classes, names, rows."""
+    lists = [(c, key) for c, key in _places(content) if isinstance(c[key], list) and c[key]]
+    container, key = _pick(rng, lists)
+    items = container[key]
+    n = len(items)
+    orders = [
+        rng.permutation(n),
+        rng.integers(n, size=n),
+        np.append(np.arange(n), rng.integers(n)),
+        np.arange(n)[::-1],
+        np.repeat(np.arange(n), 1_000)[:10_000],
+    ]
+    container[key] = [copy.deepcopy(items[i]) for i in _pick(rng, orders).tolist()]
+
+
+def change_type_of_json(rng, content, arrays):
+    """The same value as another type: 3 as 3.0, "3", true, [3]."""
+    container, key = _pick(rng, list(_places(content)))
+    value = container[key]
+    ways = [float, int, str, bool, lambda v: [v], lambda v: {"array": v}, repr]
+    container[key] = _pick(rng, ways)(value)
+
+
+def change_text(rng, content, arrays):
+    """A text much longer, empty, like another, or with characters that are none."""
+    texts = [(c, key) for c, key in _places(content) if isinstance(c[key], str)]
+    container, key = _pick(rng, texts)
+    other, at = _pick(rng, texts)
+    value = container[key]
+    changed = [
+        "",
+        value[:100] * 10_000,
+        other[at],
+        value.upper(),
+        value + "\x00",
+        "\ud800",
+        value[::-1],
+    ]
+    container[key] = _pick(rng, changed)
+
+
+def rename_key(rng, content, arrays):
+    objects = [(c, key) for c, key in _places(content) if isinstance(c, dict)]
+    (container, key), (_, other) = _pick(rng, objects), _pick(rng, objects)
+    container[_pick(rng, [other, key + "x", ""])] = container.pop(key)
+
+
+def change_extras(rng, content, arrays):
+    """The JSON inside of what a file keeps for others."""
+    names = [name for name in arrays if name.startswith("extras/")]
+    name = _pick(rng, names)
+    described = json.loads(arrays[name].tobytes())
+    _pick(rng, [change_json, remove_json, swap_json, change_type_of_json])(rng, described, arrays)
+    arrays[name] = np.frombuffer(json.dumps(described).encode(), dtype=np.uint8)
+
+
 def _name(rng, arrays):
     if not arrays:
         return _nothing(arrays)
@@ -279,45 +326,125 @@ def _pick(rng, items):
     return items[rng.integers(len(items))]
 
 
+# What is most likely to be permitted and still wrong is most often tried: extremes, one or many.
 MUTATIONS = [
-    *(change_json, change_json, change_json, remove_json, add_json, swap_json),
-    *(change_numbers, change_numbers, change_numbers, change_all_numbers, change_a_little),
-    *(change_shape, change_type, remove_array, swap_arrays, change_bytes),
+    *(change_json, change_json, change_json, change_json, remove_json, add_json, swap_json),
+    *(change_list, change_type_of_json, change_text, rename_key),
+    *(change_numbers, change_numbers, change_numbers, change_numbers, change_a_little),
+    *(change_all_numbers, change_all_numbers, change_all_numbers, change_all_numbers),
+    *(draw_numbers, draw_numbers, change_sign_or_scale, change_sign_or_scale),
+    *(reorder_array, swap_arrays_alike, reinterpret_bytes),
+    *(change_shape, change_size, change_type, remove_array, rename_array, swap_arrays),
+    change_bytes,
 ]
 
 
-def write_mutated(rng, original, path):
-    """Write a changed file with right checksums."""
+def write_mutated(rng, original, path, others=()):
+    """Write a changed file with right checksums; parts of `others` may take the place of its."""
     content = copy.deepcopy(original.archive.content)
     arrays = dict(original.archive.arrays)
+    if others and rng.random() < 0.05:
+        _mix(rng, content, arrays, _pick(rng, others).archive)
     n = int(rng.choice([1, 1, 1, 2, 3]))
     while n:
         # Not every change is possible after others: an empty array has no numbers to change.
-        with suppress(ValueError, TypeError, IndexError, OverflowError):
-            _pick(rng, MUTATIONS)(rng, content, arrays)
+        with suppress(ValueError, TypeError, IndexError, OverflowError, AttributeError, KeyError):
+            has_extras = any(name.startswith("extras/") for name in arrays)
+            change = change_extras if has_extras and rng.random() < 0.2 else _pick(rng, MUTATIONS)
+            change(rng, content, arrays)
             n -= 1
     write_archive(path, original.kind, Archive(content, arrays))
     if rng.random() < 0.15:
         path.write_bytes(_with_changed_header(rng, path.read_bytes()))
 
 
+def _mix(rng, content, arrays, other):
+    """Some parts of another file in the place of those of the same name."""
+    for name in [name for name in other.arrays if rng.random() < 0.3]:
+        arrays[name] = other.arrays[name]
+    for key in [key for key in other.content if rng.random() < 0.3]:
+        content[key] = copy.deepcopy(other.content[key])
+
+
 def _with_changed_header(rng, saved):
-    """A saved file with any value of its header changed, types and shapes of arrays among them."""
+    """A saved file with a header that says something else, types and shapes of arrays perhaps."""
     start = 56 + int.from_bytes(saved[16:24], "little")
     header = json.loads(saved[56:start])
-    part = header["members"] if rng.random() < 0.7 and header["members"] else header
-    container, key = _pick(rng, list(_places(part)))
-    with suppress(OverflowError):
-        container[key] = _value(rng, container[key])
-    text = json.dumps(header).encode()
+    text = None
+    with suppress(OverflowError, IndexError, TypeError, ValueError):
+        text = _pick(rng, HEADERS)(rng, header)
+    text = json.dumps(header).encode() if text is None else text
     length = len(text).to_bytes(8, "little")
     return archive.MAGIC + length + sha256(text).digest() + text + saved[start:]
+
+
+def _any_value(rng, header):
+    part = header["members"] if rng.random() < 0.7 and header["members"] else header
+    container, key = _pick(rng, list(_places(part)))
+    container[key] = _value(rng, container[key])
+
+
+def _any_shape(rng, header):
+    shape = _pick(rng, header["members"])["shape"]
+    shape[rng.integers(len(shape))] = _pick(rng, SIZES)
+    if rng.random() < 0.3:
+        shape.append(_pick(rng, SIZES))
+
+
+def _any_dtype(rng, header):
+    _pick(rng, header["members"])["dtype"] = _pick(rng, IN_HEADERS)
+
+
+def _members(rng, header):
+    """Members in another order, twice, or not there."""
+    members = header["members"]
+    order = _pick(rng, [rng.permutation(len(members)), rng.integers(len(members), size=3)])
+    header["members"] = [members[i] for i in order.tolist()]
+
+
+def _nested(rng, header):
+    """Lists or objects in each other, in the place of any value."""
+    container, key = _pick(rng, list(_places(header)))
+    container[key] = "the place"
+    depth = int(_pick(rng, [10, 500, 990, 5_000, 100_000]))
+    nested = _pick(rng, ["[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth])
+    return json.dumps(header).replace('"the place"', nested).encode()
+
+
+def _number(rng, header):
+    """A number as nobody writes it, in the place of any value."""
+    container, key = _pick(rng, list(_places(header)))
+    container[key] = "the place"
+    ways = ["1e999", "-1e999", "NaN", "9" * 4_000, "9" * 6_000, "1E400", "-0", "0.1e-400", "00"]
+    return json.dumps(header).replace('"the place"', _pick(rng, ways)).encode()
+
+
+def _key_twice(rng, header):
+    text = json.dumps(header)
+    key = _pick(rng, ["content", "members", "kind", "format_version"])
+    value = json.dumps(_value(rng, None))
+    return (text[:-1] + f', "{key}": {value}' + "}").encode()
+
+
+def _encoded(rng, header):
+    text = (
+        json.dumps(header, ensure_ascii=False)
+        .encode(errors="surrogatepass")
+        .decode(errors="replace")
+    )
+    return text.encode(_pick(rng, ["utf-16", "utf-32", "utf-8-sig", "utf-7", "utf-16-be"]))
+
+
+HEADERS = [
+    *(_any_value, _any_value, _any_shape, _any_shape, _any_dtype, _members),
+    *(_nested, _number, _key_twice, _encoded),
+]
 
 
 # Judges: what is wrong with the way a file is taken, or None.
 
 
-def judge(original, path):
+def judge(original: Original, path):
     """What is wrong with the way a changed file is taken; None if nothing is."""
     check = _wrong_with_checkpoint if original.kind == "checkpoint" else _wrong_with_model
     try:
@@ -345,6 +472,12 @@ def _wrong_with_model(original, path):
     bounds = classifier.predict_interval(original.rows)
     if not np.all(np.isfinite(bounds)) or np.any(bounds[0] > bounds[1] + 1e-9):
         return f"interval {bounds[0][:1].tolist()} to {bounds[1][:1].tolist()}"
+    uncertainty = classifier.predict_uncertainty(original.rows)
+    if not np.all(np.isfinite(uncertainty)) or np.min(uncertainty) < -1e-9:
+        return f"uncertainty {[list(part[:2]) for part in uncertainty]}"
+    labels = classifier.predict(original.rows)
+    if not np.all(np.isin(labels, classifier.classes_)):
+        return f"labels {labels.tolist()}"
     return _wrong_with_probabilities(probabilities) or _wrong_with_logs(
         classifier.predict_log_proba(original.rows)
     )
@@ -352,16 +485,14 @@ def _wrong_with_model(original, path):
 
 def _wrong_with_checkpoint(original, path):
     X, y = original.rows
-    before = chunks._FEWEST_ROWS, chunks._MOST_ROWS
-    chunks._FEWEST_ROWS = chunks._MOST_ROWS = CHUNK
-    try:
-        classifier = checkpointed().fit(X, y, checkpoint=path)
-    except ModelFileError:
-        raise
-    except ValueError as error:
-        return None if "is that of a fit" in str(error) else repr(error)
-    finally:
-        chunks._FEWEST_ROWS, chunks._MOST_ROWS = before
+    assert original.make is not None
+    with in_small_steps():
+        try:
+            classifier = original.make().fit(X, y, checkpoint=path)
+        except ModelFileError:
+            raise
+        except ValueError as error:
+            return None if "is that of a fit" in str(error) else repr(error)
     return _wrong_with_probabilities(classifier.predict_proba(X[:5]))
 
 

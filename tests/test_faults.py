@@ -11,7 +11,8 @@ import sys
 import pytest
 import writers as all_writers
 
-from dirichletgp.persistence.atomic_write import replacing
+from dirichletgp.persistence import atomic_write
+from dirichletgp.persistence.atomic_write import replacing, write_atomically
 
 WRITERS = all_writers.writers()
 FAULTS = [
@@ -141,3 +142,31 @@ def test_what_a_killed_writer_left_is_removed_and_what_another_writes_is_not(tmp
         assert path.read_bytes() == b"second"
     assert path.read_bytes() == b"first"
     assert sorted(tmp_path.iterdir()) == [other, path]
+
+
+def test_without_locks_files_are_still_replaced_in_one_step(tmp_path, monkeypatch):
+    """As on Windows: then nobody can tell what is abandoned, so nothing is removed."""
+    monkeypatch.setattr(atomic_write, "fcntl", None)
+    left = tmp_path / ".numbers.txt.0123abcd.part"
+    left.write_text("1 2")
+    write_atomically(tmp_path / "numbers.txt", b"1 2 3")
+    assert (tmp_path / "numbers.txt").read_bytes() == b"1 2 3"
+    assert left.exists()
+
+
+def test_a_file_that_is_taken_for_abandoned_before_it_is_locked_is_made_again(
+    tmp_path, monkeypatch
+):
+    fcntl = pytest.importorskip("fcntl")
+    flock, taken = fcntl.flock, []
+
+    def flock_late(file, how):
+        if not taken:
+            taken.append(file.name)
+            pathlib.Path(file.name).unlink()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock_late)
+    write_atomically(tmp_path / "numbers.txt", b"1 2 3")
+    assert taken
+    assert [path.name for path in tmp_path.iterdir()] == ["numbers.txt"]

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from originals import CHUNK, checkpointed
+from originals import originals as make_originals
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.fields import NOT_NEGATIVE, Numbers, check_arrays, increasing
@@ -19,7 +21,7 @@ from dirichletgp.persistence.archive import Archive, write_archive
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
     pytest.importorskip("pandas")
-    return mutations.originals(tmp_path_factory.mktemp("originals"))
+    return make_originals(tmp_path_factory.mktemp("originals"))
 
 
 # The corpus: what once hurt, by name. Each line changes the content (JSON) or the arrays of a file.
@@ -155,14 +157,14 @@ HURT_CHECKPOINTS = {
 
 @pytest.mark.parametrize("name", HURT_CHECKPOINTS)
 def test_a_forged_checkpoint_is_refused(originals, name, tmp_path, monkeypatch):
-    monkeypatch.setattr(chunks, "_FEWEST_ROWS", mutations.CHUNK)
-    monkeypatch.setattr(chunks, "_MOST_ROWS", mutations.CHUNK)
+    monkeypatch.setattr(chunks, "_FEWEST_ROWS", CHUNK)
+    monkeypatch.setattr(chunks, "_MOST_ROWS", CHUNK)
     original = originals["checkpoint"]
     content, arrays = copy.deepcopy(original.archive)
     HURT_CHECKPOINTS[name](content, arrays)
     path = tmp_path / "fit.ckpt"
     write_archive(path, "checkpoint", Archive(content, arrays))
-    classifier = mutations.checkpointed()
+    classifier = checkpointed()
     with pytest.raises(ModelFileError, match="is not one that a fit wrote"):
         classifier.fit(*original.rows, checkpoint=path)
     assert path.exists()

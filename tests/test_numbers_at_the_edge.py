@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_moons
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
@@ -10,6 +12,7 @@ from dirichletgp._gp.core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
 )
+from dirichletgp._gp.training import log_odds
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +91,35 @@ def test_two_or_three_rows_say_which_side_is_which(n):
     p = classifier.predict_proba([[-2.0, 0.1], [2.0, 0.0]])
     assert p[0, 0] > 0.6
     assert p[1, 1] > 0.6
+
+
+@pytest.mark.parametrize("judges", [40, 2_000])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_points_far_from_all_rows_leave_the_class_frequencies(n_classes, judges, monkeypatch):
+    """No row has anything to do with a point, whether all or some of them are asked."""
+    monkeypatch.setattr(log_odds, "_FEW_ROWS", judges)
+    monkeypatch.setattr(log_odds, "_FEWEST_ROWS", judges)
+    X, y = np.random.default_rng(0).normal(size=(90, 2)), np.arange(90) % n_classes
+    points = {"inducing": X[:6] + 1e4, "scaler": None, "lengthscale": 1.0}
+    far = quick(max_iter=0, **points).fit(X, y)
+    np.testing.assert_allclose(far.predict_proba(X[:3]), 1 / n_classes, atol=1e-6)
+    lower, upper = far.predict_interval(X[:3])
+    assert np.all((lower < 1 / n_classes) & (upper > 1 / n_classes))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_a_handful_of_rows_is_predicted_about_as_well_as_by_logistic_regression(n):
+    """A kernel that was learned from so few rows would let each explain itself alone."""
+    losses = []
+    for draw in range(8):
+        X, y = make_moons(n + 300, noise=0.2, random_state=draw)
+        if len(np.unique(y[:n])) == 2:
+            models = DirichletGPClassifier(random_state=0, n_jobs=1), LogisticRegression()
+            found = [model.fit(X[:n], y[:n]).predict_proba(X[n:]) for model in models]
+            losses.append([log_loss(y[n:], p) for p in found])
+    ours, linear = np.mean(losses, axis=0)
+    assert ours < linear + 0.02
+    assert ours < np.log(2)
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from dirichletgp.paper import ARTEFACTS, Plan, run_paper
 from dirichletgp.paper.artefacts import REGISTRY
+from dirichletgp.paper.drawing import figure_with_panels
 from dirichletgp.paper.methods import METHODS, estimator
 
 pytest.importorskip("matplotlib")
@@ -276,3 +277,75 @@ def test_a_dataset_that_cannot_be_had_is_left_out_and_said(folder, tmp_path, mon
     assert summary["left_out"][0].startswith("eeg was left out")
     assert "eeg was left out" in capsys.readouterr().err
     assert "eeg was left out" in (tmp_path / "index.html").read_text()
+
+
+def test_a_page_can_be_drawn_before_anything_was_computed(folder, tmp_path):
+    summary = run_paper(plan(folder, tmp_path), draw_only=True)
+    assert summary["computed"] == 0
+    drawn = {path.stem for path in (tmp_path / "figures").glob("*.png")}
+    assert drawn <= {"one_dimensional"}
+    counts = {name: len(rows) for name, rows in tables(tmp_path).items()}
+    assert counts["datasets.csv"] == 2
+    assert {n for name, n in counts.items() if name != "datasets.csv"} == {0}
+
+
+def test_what_one_method_has_is_drawn_beside_a_place_for_the_other(folder, tmp_path):
+    artefacts = ("reliability", "speedup", "results")
+    of_one = plan(folder, tmp_path, methods=("nkrr",), quick=True, splits=1)
+    run_paper(of_one, ("results",))
+    of_both = plan(folder, tmp_path, methods=("nkrr", "gpd"), quick=True, splits=1)
+    run_paper(of_both, artefacts, draw_only=True)
+    found = tables(tmp_path)
+    assert {row["method"] for row in found["results.csv"]} == {METHODS["nkrr"].label}
+    assert found["speedup.csv"] == []
+
+
+@pytest.mark.parametrize(("name", "value", "least"), [("splits", 0, 1), ("repetitions", 1, 2)])
+def test_a_run_of_next_to_nothing_is_refused(folder, tmp_path, name, value, least):
+    with pytest.raises(ValueError, match=f"{name} must be at least {least}, got {value}"):
+        plan(folder, tmp_path, **{name: value})
+
+
+def test_what_is_left_out_is_said_once(folder, tmp_path, capsys):
+    run = plan(folder, tmp_path)
+    for _ in range(2):
+        run.skip("eeg was left out: it is not here")
+    assert run.skipped == ["eeg was left out: it is not here"]
+    assert capsys.readouterr().err.count("eeg was left out") == 1
+
+
+def test_the_summary_comes_as_json_and_the_documentation_is_filled(cli, folder, tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "paper.md").write_text("<!-- table: datasets -->\n<!-- end -->\n")
+    where = ["--out", tmp_path / "out", "--data", folder, "--dataset=magic"]
+    code, said, _ = cli("paper", "--artefact=dataset_table", "--json", "--docs", docs, *where)
+    assert code == 0
+    assert json.loads(said)["artefacts"] == ["dataset_table"]
+    assert "| magic (partial) | 2 | 88 |" in (docs / "paper.md").read_text()
+
+
+def test_a_run_with_failures_says_so_and_ends_with_an_error(cli, folder, tmp_path, monkeypatch):
+    def failed(plan, artefacts, command, draw_only):
+        summary = run_paper(plan, artefacts, command, draw_only=True)
+        return summary | {"failed": ["magic gpd split 0 failed: MemoryError"]}
+
+    monkeypatch.setattr("dirichletgp.cli.paper.run_paper", failed)
+    where = ["--out", tmp_path, "--data", folder, "--dataset=magic", "--artefact=dataset_table"]
+    code, said, _ = cli("paper", *where)
+    assert code == 1
+    assert "magic gpd split 0 failed: MemoryError" in said
+
+
+def test_of_very_many_rows_fewer_splits_are_taken(folder, tmp_path):
+    run = plan(folder, tmp_path, splits=None)
+    data = run.available("magic")[0]
+    assert run.n_splits(data, "gpd") >= run.n_splits(data, "gpc") >= 1
+    object.__setattr__(data, "n_train", 10**6)
+    assert 1 <= run.n_splits(data, "gpc") <= run.n_splits(data, "gpd")
+
+
+@pytest.mark.parametrize("n_panels", [1, 2, 3])
+def test_a_figure_has_as_many_panels_as_there_are_things_to_show(n_panels):
+    figure, panels = figure_with_panels(n_panels, 2.0, 2.0, 0.2)
+    assert len(panels) == len(figure.axes) == n_panels

@@ -224,6 +224,8 @@ def _described(classifier: Any) -> Archive:
     arrays: Arrays = {}
     parameters = classifier.get_params(deep=False)
     kernel, kernel_arrays = model.kernel.described()
+    # First, because it says best why a scaler cannot be saved.
+    scaler = scaler_described(classifier.scaler, fitted.encoder.scaler, arrays)
     content = {
         "parameters": {name: encoded(name, v, arrays) for name, v in parameters.items()},
         "classes": labels_encoded(fitted.classes, arrays),
@@ -231,7 +233,7 @@ def _described(classifier: Any) -> Archive:
         "feature_names_in": fitted.features.names,
         "n_iter": fitted.n_iter,
         "history": fitted.history,
-        "scaler": scaler_described(classifier.scaler, fitted.encoder.scaler, arrays),
+        "scaler": scaler,
         "kernel": kernel,
         "jitter": model.jitter,
         "transform": asdict(model.transform),

@@ -460,7 +460,7 @@ def prior_variances(eigenvalues: Array, scale: float, power: float) -> Array:
 
     d_j = scale (lambda_j / lambda_1)^(power - 1), times what keeps the mean variance of the rows.
     """
-    largest = eigenvalues.max()
+    largest = eigenvalues.max(initial=0.0)
     if largest <= 0:
         return np.full(len(eigenvalues), scale)
     rougher = np.maximum(eigenvalues / largest, SMALLEST_SHARE) ** (power - 1.0)

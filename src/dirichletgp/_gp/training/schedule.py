@@ -66,8 +66,9 @@ MANY_ROWS = 100_000
 _SURPRISE_FLOOR = 0.05
 # Of very many classes a pool has a row or two each, which are all as surprising.
 _MOST_PROBABILITIES = 50_000_000
-# Where many rows are alone in their class, rows left out cannot choose. Then labels are taken to be
-# as noisy as this (of many classes: `benchmarks/bench_alone.py`).
+# Where there are fewer rows than this, or many are alone in their class, rows left out cannot
+# choose. Then labels are taken to be so noisy (of many classes: `benchmarks/bench_alone.py`).
+_HANDFUL = 7
 _ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.003
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
@@ -255,10 +256,10 @@ class Trainer:
     def _steps(self) -> int:
         """How far the kernel may be learned.
 
-        The only row of a class says nothing about what rows of a class have in common.
+        The only row of a class says nothing about what rows of a class have in common: a handful of
+        rows are likeliest under a kernel for which they have nothing in common.
         """
-        alone = self._pooled and self._labels_are_guessed
-        return 0 if alone else self.settings.max_iter
+        return 0 if self._labels_are_guessed else self.settings.max_iter
 
     def _learn_kernel(self, start: Beginning) -> DirichletState:
         """The kernel with few points, and alpha_epsilon, from samples of the rows."""
@@ -349,7 +350,8 @@ class Trainer:
         """Whether no row left out can say how noisy labels are."""
         # Of many classes a pool may have one row each where there are more.
         rows = self.rows.sample if self._pooled else self.placer.pool
-        return self._leave_out and are_mostly_alone(rows.class_sizes)
+        a_handful = len(rows) < _HANDFUL
+        return self._leave_out and (a_handful or are_mostly_alone(rows.class_sizes))
 
     @property
     def _alpha_is_open(self) -> bool:

@@ -314,25 +314,25 @@ def test_what_is_left_out_is_said_once(folder, tmp_path, capsys):
     assert capsys.readouterr().err.count("eeg was left out") == 1
 
 
-def test_the_summary_comes_as_json_and_the_documentation_is_filled(cli, folder, tmp_path):
+def test_the_summary_comes_as_json_and_the_documentation_is_filled(run, folder, tmp_path):
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "paper.md").write_text("<!-- table: datasets -->\n<!-- end -->\n")
     where = ["--out", tmp_path / "out", "--data", folder, "--dataset=magic"]
-    code, said, _ = cli("paper", "--artefact=dataset_table", "--json", "--docs", docs, *where)
+    code, said, _ = run("paper", "--artefact=dataset_table", "--json", "--docs", docs, *where)
     assert code == 0
     assert json.loads(said)["artefacts"] == ["dataset_table"]
     assert "| magic (partial) | 2 | 88 |" in (docs / "paper.md").read_text()
 
 
-def test_a_run_with_failures_says_so_and_ends_with_an_error(cli, folder, tmp_path, monkeypatch):
+def test_a_run_with_failures_says_so_and_ends_with_an_error(run, folder, tmp_path, monkeypatch):
     def failed(plan, artefacts, command, draw_only):
         summary = run_paper(plan, artefacts, command, draw_only=True)
         return summary | {"failed": ["magic gpd split 0 failed: MemoryError"]}
 
     monkeypatch.setattr("dirichletgp.cli.paper.run_paper", failed)
     where = ["--out", tmp_path, "--data", folder, "--dataset=magic", "--artefact=dataset_table"]
-    code, said, _ = cli("paper", *where)
+    code, said, _ = run("paper", *where)
     assert code == 1
     assert "magic gpd split 0 failed: MemoryError" in said
 

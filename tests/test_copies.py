@@ -14,13 +14,14 @@ from dirichletgp.metrics import mean_negative_log_likelihood
 
 
 def group_bookings(n_groups=250, seed=0):
-    """Rows of groups, all of a group alike: whether they cancel is a matter of the group."""
+    """Rows of groups, all of a group alike: whether they cancel is nearly a matter of the group."""
     rng = np.random.default_rng(seed)
     groups = rng.normal(size=(n_groups, 3)).round(2)
     labels = rng.random(n_groups) < 1 / (1 + np.exp(-groups[:, 0]))
     of_row = np.repeat(np.arange(n_groups), rng.integers(1, 6, n_groups))
     rng.shuffle(of_row)
-    return groups[of_row], labels[of_row].astype(int)
+    labels = labels[of_row] ^ (rng.random(len(of_row)) < 0.03)
+    return groups[of_row], labels.astype(int)
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +111,54 @@ def test_all_rows_several_times_are_no_copies():
     assert learned_copies(X, y, 2, lambda some: half[some]) is None
 
 
+def test_a_row_that_was_drawn_several_times_has_no_copies():
+    """Copies of a bootstrap agree always, and say nothing about new rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = (X[:, 0] + rng.logistic(size=400) > 0).astype(int)
+    drawn = rng.integers(0, 400, 900)
+    quick = DirichletGPClassifier("rbf", n_inducing=20, max_iter=5, random_state=0)
+    assert are_often_copies(X[drawn])
+    assert quick.fit(X[drawn], y[drawn])._result.copies is None
+
+
 def test_weights_are_no_copies():
     X, y = group_bookings()
     quick = DirichletGPClassifier("rbf", n_inducing=20, max_iter=2, random_state=0)
+    assert quick.fit(X, y, np.ones(len(y)))._result.copies is not None
     weights = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
     assert quick.fit(X, y, weights)._result.copies is None
     assert quick.set_params(label_transform="dirichlet").fit(X, y)._result.copies is None
+
+
+def test_copies_are_ignored_if_asked_for():
+    X, y = group_bookings()
+    quick = DirichletGPClassifier("rbf", n_inducing=20, max_iter=5, random_state=0)
+    assert quick.set_params(copies="ignore").fit(X, y)._result.copies is None
+    with pytest.raises(ValueError, match="copies='no' is not known"):
+        quick.set_params(copies="no").fit(X, y)
+
+
+def test_a_label_that_a_row_never_had_cannot_be_forgotten(fitted):
+    classifier, X, y = fitted
+    copies = classifier._result.copies
+    with pytest.raises(ValueError, match="never added with these labels"):
+        copies.minus(np.repeat(X[:1], 9, axis=0), np.repeat(y[:1], 9), None)
+
+
+def test_too_many_rows_to_remember_are_not_remembered(fitted, monkeypatch):
+    classifier, X, _ = fitted
+    before = classifier._result.copies
+    monkeypatch.setattr("dirichletgp._gp.training.copies.MOST_VOTES", before.votes.size)
+    after = before.plus(np.concatenate([X[:1], X[:1] + 99.0]), np.array([0, 0]), None)
+    assert_array_equal(after.keys, before.keys)
+    assert after.votes.sum() == before.votes.sum() + 1
+
+
+def test_votes_of_one_side_only_are_given_up_by_a_merge(fitted):
+    classifier, _, _ = fitted
+    both = copy.deepcopy(classifier).merge(model_alone(classifier))
+    assert both._result.copies is None
 
 
 def test_streams_add_take_away_fade_and_merge_labels(fitted):

@@ -27,6 +27,7 @@ from .rows.door import Given, LabelledRows, SampleSize, choose_rows, missing_in
 from .rows.in_memory import Chunk, Encoder, InMemoryRows, are_often_copies
 from .rows.weights import class_factors, sample_weights
 from .training import streams
+from .training.copies import MOST_VOTES, learned_copies
 from .training.fitted import Features, FirstRows, Fitted, Waiting
 from .training.inducing_points import POOL_ROWS
 from .training.kernel_choice import AUTO, Material, choose_family, families
@@ -50,9 +51,8 @@ from .training.settings import (
 )
 
 _ADVICE = " Declare new labels once, with all others, in the argument classes of partial_fit."
-# Labels of rows that may be met again: so many numbers at most, and rows that say how likely they
-# make labels.
-_MOST_VOTES, _SCORED_ROWS = 2_000_000, 4_000
+# Rows that say how likely labels are beside those of copies.
+_SCORED_ROWS = 4_000
 
 
 class DirichletGPClassifier(DecidingClassifier):
@@ -107,11 +107,16 @@ class DirichletGPClassifier(DecidingClassifier):
     memory_limit : float, default=1e9
         Most memory of a model with regions, in bytes, which regions, points and classes share:
         16 C M^2 for each region with M points. More rows than that allows for make regions larger.
+    copies : {"auto", "ignore"}, default="auto"
+        What is made of rows that are there several times. "auto": where left-out rows gain by it,
+        the labels of the training rows that a row equals vote beside the model. The model, and its
+        file, then hold 64 bits and the labels of each distinct training row, by which somebody who
+        has a row can find out whether it was among them. "ignore": nothing of the kind.
     scaler : {"quantile", "standard", "minmax"}, transformer or None, default="quantile"
         How features are scaled: to normal scores, to unit variance, to [-1, 1], by a scikit-learn
         transformer, or not at all.
     max_iter : int, default=80
-        Most L-BFGS iterations with few inducing points; a twelfth of that again with all of them. 0
+        Most L-BFGS iterations with few inducing points; a few of them again with all points. 0
         keeps the starting values.
     n_subsample : int or None, default=None
         Rows that the kernel's parameters are learned from. None: as many as keep an evaluation of
@@ -148,6 +153,8 @@ class DirichletGPClassifier(DecidingClassifier):
         Total weight of the rows of each class.
     scaler_ : transformer
         The fitted scaler.
+    n_remembered_rows_ : int
+        Distinct training rows whose labels vote for their copies; see `copies`.
     n_regions_ : int
         Regions that the rows were cut into.
     regions_ : dict or None
@@ -200,6 +207,7 @@ class DirichletGPClassifier(DecidingClassifier):
         categorical_features: str | ArrayLike | None = "from_dtype",
         n_regions: int | str = "auto",
         memory_limit: float = 1e9,
+        copies: str = "auto",
         scaler: Any = "quantile",
         max_iter: int = 80,
         n_subsample: int | None = None,
@@ -222,6 +230,7 @@ class DirichletGPClassifier(DecidingClassifier):
         self.categorical_features = categorical_features
         self.n_regions = n_regions
         self.memory_limit = memory_limit
+        self.copies = copies
         self.scaler = scaler
         self.max_iter = max_iter
         self.n_subsample = n_subsample
@@ -377,7 +386,7 @@ class DirichletGPClassifier(DecidingClassifier):
             background=None if origin is None else sample.background(origin),
         )
         learns = self.label_transform == "learned" and self.max_iter > 0
-        if learns and settled and _may_have_copies(material, encoder):
+        if self.copies == "auto" and learns and settled and _may_have_copies(material, encoder):
             with progress.stage(Stage.COPIES):
                 fitted = self._with_copies(fitted, material.sample)
                 worth = fitted.copies and f"votes, beside {fitted.copies.worth:g} of the model"
@@ -387,8 +396,6 @@ class DirichletGPClassifier(DecidingClassifier):
 
     def _with_copies(self, fitted: Fitted, rows: Chunk) -> Fitted:
         """With the labels of rows that are there several times, if left-out rows gain by them."""
-        from .training.copies import learned_copies
-
         judge = clone(self)
         judge._result = fitted
         X, labels = Matrix.of(rows.X), rows.labels
@@ -723,7 +730,7 @@ class DirichletGPClassifier(DecidingClassifier):
         off by more than half of `tolerance`. Methods that need the sums over rows
         (`partial_fit`, `forget`, `merge`, `decay`, `refresh`, `loo_proba`) raise an error. Of two
         classes only the difference of the latent functions is known: `latent_mean_and_variance`
-        gives half of it to each.
+        gives half of it to each. Labels of rows that vote for their copies (`copies`) are kept.
 
         Returns
         -------
@@ -812,9 +819,11 @@ def _may_have_copies(material: Material, encoder: Encoder) -> bool:
     """Whether all rows are at hand, each counts once, and some are there several times."""
     rows = material.sample
     n, n_classes = len(rows.labels), len(material.classes)
-    if rows.weights is not None or encoder.class_factors is not None:
+    if rows.weights is not None and np.any(rows.weights != 1.0):
         return False
-    if n < material.totals.sum() or n * n_classes > _MOST_VOTES:
+    if encoder.class_factors is not None:
+        return False
+    if n < material.totals.sum() or n * n_classes > MOST_VOTES:
         return False
     return are_often_copies(rows.X)
 

@@ -210,6 +210,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         return model.regions.number if isinstance(model, RegionalModel) else 1
 
     @property
+    def n_remembered_rows_(self) -> int:
+        """Number of distinct training rows whose labels vote for their copies; 0 if none do."""
+        copies = self._known("n_remembered_rows_").copies
+        return 0 if copies is None else len(copies.keys)
+
+    @property
     def regions_(self) -> dict[str, Any] | None:
         """How many regions, points and rows of a region there are; None without regions.
 
@@ -232,7 +238,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities, averaged over the posterior by quadrature.
 
-        Within `tolerance` of the exact ones.
+        Within `tolerance` of the exact ones. Where `n_remembered_rows_` is not 0, the labels of the
+        training rows that a row equals vote beside them.
 
         Parameters
         ----------

@@ -39,6 +39,7 @@ def _content(path: str) -> dict[str, Any]:
         "bytes": Path(path).stat().st_size,
         "target": fitted.known_target,
         "learns": fitted.classifier._fitted.model.learns,
+        "remembered_rows": fitted.classifier.n_remembered_rows_,
         "classes": [str(label) for label in fitted.classifier.classes_.tolist()],
         "columns": [{"name": name, "treatment": words} for name, words in fitted.described()],
         "made": dict(how_it_was_made(fitted.classifier, None)),
@@ -78,6 +79,9 @@ def _lines(content: dict[str, Any]) -> list[tuple[str, str]]:
         ("File", f"{content['bytes'] / 1e6:.1f} MB, {_ABLE[content['learns']]}"),
         *content["made"].items(),
     ]
+    if content["remembered_rows"]:
+        rows = f"{content['remembered_rows']:,}"
+        lines.append(("Holds", f"the labels of {rows} training rows, which vote for their copies"))
     if "test" in content:
         test = content["test"]
         lines.append(("Test", f"{test['rows']:,} rows {content['tested_on']}"))

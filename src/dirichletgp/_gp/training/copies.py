@@ -8,7 +8,9 @@ labels: the mean of a Dirichlet distribution that begins with w p and has seen t
     p_c' = (n_c + w p_c) / (n + w)
 
 w is what predicts left-out rows best, each beside its other copies. Where the model says all that
-copies can say, w is large and nothing is kept.
+copies can say, w is large and nothing is kept. Nor is it if copies never contradict each other:
+they may be one row that was drawn several times, as for a bootstrap or to balance classes, and
+what is known of one such row is no news of another.
 """
 
 from collections.abc import Callable
@@ -23,6 +25,11 @@ from ..rows.in_memory import Keys, row_keys
 _FEWEST_ROWS = 200
 _JUDGES = 3_000
 _WORTHS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+# So many groups of copies in a hundred contradict themselves, if each has a label of its own.
+_CONTRADICTING = 0.01
+# Votes that are remembered at most: rows times classes.
+MOST_VOTES = 2_000_000
+_ROUNDING = 1e-9
 # What left-out rows must gain, in standard errors of groups of copies, and per row with copies.
 _SURE, _GAIN = 3.0, 0.005
 
@@ -85,7 +92,8 @@ class Copies:
     def minus(self, rows: AnyArray, codes: Integers, weights: Array | None) -> "Copies":
         """Without the labels of some rows."""
         own = np.ones(len(codes)) if weights is None else weights
-        return self.plus(rows, codes, -own)
+        known = np.isin(row_keys(rows), self.keys)
+        return self.plus(rows[known], codes[known], -own[known])
 
     def times(self, factor: float) -> "Copies":
         """With the weight of every label multiplied."""
@@ -102,11 +110,23 @@ class Copies:
         return replace(self, votes=votes)
 
     def _with(self, keys: Keys, votes: Array) -> "Copies":
-        """With more votes, sorted by row, and without rows that have none left."""
+        """With more votes, sorted by row, and without rows that have none left.
+
+        Where they would be too many, only rows that are known get more of them.
+        """
+        n_classes = self.votes.shape[1]
+        if (len(self.keys) + len(keys)) * n_classes > MOST_VOTES:
+            known = np.isin(keys, self.keys)
+            keys, votes = keys[known], votes[known]
         everything, place = np.unique(np.concatenate([self.keys, keys]), return_inverse=True)
-        total = np.zeros((len(everything), self.votes.shape[1]))
+        total = np.zeros((len(everything), n_classes))
         np.add.at(total, place.ravel(), np.concatenate([self.votes, votes]))
-        total = np.where(total > 1e-9, total, 0.0)
+        if total.min(initial=0.0) < -_ROUNDING * max(1.0, total.max(initial=0.0)):
+            raise ValueError(
+                "forget: some of these rows were never added with these labels. "
+                "Pass rows with the labels and weights that they were added with."
+            )
+        total = np.where(total > _ROUNDING, total, 0.0)
         kept = total.any(axis=1)
         return replace(self, keys=everything[kept], votes=total[kept])
 
@@ -135,6 +155,9 @@ def learned_copies(
     keys = row_keys(rows)
     several = np.flatnonzero(found._at(keys).sum(axis=1) > 1)
     if len(several) < _FEWEST_ROWS:
+        return None
+    groups = found.votes[found.votes.sum(axis=1) > 1]
+    if np.mean((groups > 0).sum(axis=1) > 1) < _CONTRADICTING:
         return None
     some = np.random.RandomState(0).permutation(several)[:_JUDGES]
     of_model = np.maximum(left_out(some), np.finfo(float).tiny)

@@ -11,19 +11,18 @@ Marks, to tell whether rows were trained on. Rows (4,096 at most, spread over al
 mark too, up to 6 in 100; of many rows marks tell how many were seen.
 """
 
-import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Integers
+from ..rows.in_memory import row_keys
 
 # Scores that are kept of all classes together, and of each class at least.
 _KEPT_SCORES, _KEPT_OF_A_CLASS = 1_000, 100
 # Rows that leave a mark, and bits that they mark, eight to a byte; rows that are looked up.
 _MOST_MARKED, _BITS, _MOST_LOOKED_UP = 4_096, 2**16, 20_000
 BYTES_OF_MARKS = _BITS // 8
-_BLOCK = 4_096
 # Fewer copies than these are not told from chance, or not worth a word.
 _DEVIATIONS, _FEWEST = 3.0, 0.02
 
@@ -214,11 +213,4 @@ def _how_many(share: float, n: int) -> str:
 def _keys(X: AnyArray, codes: Integers, most: int) -> AnyArray:
     """A number for each of some rows, the same if values differ by rounding only."""
     step = -(-len(codes) // most)
-    X, codes = np.asarray(X)[::step], codes[::step]
-    digests = []
-    for start in range(0, len(codes), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        with np.errstate(over="ignore"):
-            rows = np.column_stack([codes[block], X[block] + 0.0]).astype(np.float32)
-        digests += [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+    return row_keys(np.column_stack([codes[::step], np.asarray(X)[::step]]))

@@ -171,8 +171,7 @@ class Trainer:
     ) -> Trained:
         """All stages, or those that are left to do after a record of the first ones.
 
-        Rows that are not
-        `settled`, the first of a stream, do not decide for a plainer model.
+        Rows that are not `settled`, the first of a stream, do not decide for a plainer model.
         """
         cutter = None
         if self._may_cut and not self._pooled:
@@ -420,12 +419,16 @@ class Trainer:
         basis, state = basis_of(state)
         statistics = pool.class_statistics(basis, workers, pooled=self._pooled)
         posterior = self._posterior(statistics, state.kernel.variance, state.transform)
-        shared = cholesky(shared_matrix(statistics.total, state.transform), overwrite=True)
+        shared = None
+        if len(posterior.factors) > 2:
+            shared = cholesky(shared_matrix(statistics.total, state.transform), overwrite=True)
 
         def of_rows(rows: slice) -> Array:
             codes = pool.codes[rows]
             vectors = basis.vectors(pool.X[rows])
-            explained = posterior.explained_roughly(vectors, codes, shared)
+            explained = None
+            if shared is not None:
+                explained = posterior.explained_roughly(vectors, codes, shared)
             latent = posterior.latent_without_votes(vectors, pool.votes(rows), explained)
             return 1.0 - np.exp(log_probability_of(codes, *latent, coarse=True))
 

@@ -29,6 +29,7 @@ AnySettings = TypeVar("AnySettings", bound="KernelSettings")
 
 INDUCING = ("kmeans", "rpcholesky", "random")
 LABEL_TRANSFORMS = ("learned", "dirichlet")
+COPY_RULES = ("auto", "ignore")
 ALPHA_RULES = ("auto", "training")
 _DEFAULT_POINTS = 1_000
 MANY_CLASSES = 100
@@ -66,6 +67,7 @@ class DirichletSettings(KernelSettings):
     class_prior: Any = "empirical"
     n_regions: int | str = 1
     memory_limit: float = 1e9
+    copies: str = "auto"
 
 
 class Family(NamedTuple):
@@ -119,6 +121,7 @@ def check_settings(
         class_prior=estimator.class_prior,
         n_regions=_regions(estimator.n_regions),
         memory_limit=positive("memory_limit", estimator.memory_limit),
+        copies=choice("copies", estimator.copies, COPY_RULES),
     )
 
 

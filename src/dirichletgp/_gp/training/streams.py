@@ -110,9 +110,9 @@ def merged(fitted: Fitted, other: Fitted, prior: Any, class_weight: Any) -> Fitt
     places = np.searchsorted(classes, other.classes)
     mine: Any = both.model.statistics
     total = mine + other.model.statistics.among(len(classes), places.tolist())
-    copies = both.copies
-    if copies is not None and other.copies is not None:
-        copies = copies.merged(other.copies, places)
+    copies = None
+    if both.copies is not None and other.copies is not None:
+        copies = both.copies.merged(other.copies, places)
     return replace(standing_on(both, total, prior), first_rows=None, copies=copies)
 
 

@@ -1,10 +1,10 @@
 """Tables of the product kernel for given points, and what is done with them.
 
 A column has rows of a table for its levels, `log(1 - w + w kappa(level, point))`. Columns with few
-levels are bundled, because tables add: eight columns of two values are one of 256 rows. The log
-kernel vector of a row is the sum of one table row per bundle, a product of a sparse matrix of ones
-with the table. The pull-back is the transposed product; the chain rule is applied to its sum alone,
-at a cost that does not depend on the rows.
+levels are bundled, because tables add: five columns of two values, which may be missing, are one of
+243 rows. The log kernel vector of a row is the sum of one table row per bundle, a product of a
+sparse matrix of ones with the table. The pull-back is the transposed product; the chain rule is
+applied to its sum alone, at a cost that does not depend on the rows.
 """
 
 from collections.abc import Callable, Iterator

@@ -118,6 +118,15 @@ def listings(n=150):
     return frame, np.array(["let", "sold"])[codes]
 
 
+def copied_rows(n_groups=60):
+    """Rows that are there several times, with labels that nearly agree."""
+    rng = np.random.default_rng(0)
+    groups = rng.normal(size=(n_groups, 2))
+    labels = (groups[:, 0] + 0.3 * rng.logistic(size=n_groups) > 0).astype(int)
+    of_row = np.tile(np.arange(n_groups), 5)[n_groups // 2 :]
+    return groups[of_row], labels[of_row] ^ (rng.random(len(of_row)) < 0.03)
+
+
 def originals(folder):
     """One file of every kind, by name."""
     return models(folder) | checkpoints(folder)
@@ -163,6 +172,10 @@ def models(folder):
     given = {"kernel": "product", "categorical_features": [1], "class_prior": [0.7, 0.3]}
     keep("given categories", quick(**given).fit(tied[:120], codes[:120]), tied[:5])
     chosen = {"label_transform": "learned", "alpha_epsilon": "auto"}
+    rows, labels = copied_rows()
+    voting = quick(**chosen).fit(rows, labels)
+    assert voting.n_remembered_rows_ > 0
+    keep("votes of copies", voting, rows[:5])
     many, of_many = many_rows()
     pooled = quick(**chosen).fit(many, of_many)
     assert len(pooled._fitted.model.statistics.grams) == 1

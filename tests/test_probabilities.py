@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 from scipy.special import entr, logsumexp, ndtr, softmax
 
+from dirichletgp._gp.core.probabilities.dirichlet import dirichlet_interval
 from dirichletgp._gp.core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
@@ -353,3 +354,11 @@ def test_many_classes_with_wide_latents_are_within_the_tolerance(sigma):
     p = probabilities_within(mean, variance, 1e-4)
     assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)
     assert_allclose(p, class_probabilities(mean, variance), atol=1e-4)
+
+
+@pytest.mark.parametrize("labels", [1e12, 1e50, 1e300])
+def test_intervals_of_very_sure_probabilities_are_as_wide_as_nothing(labels):
+    alpha = labels * np.array([[0.594, 0.284, 0.122]])
+    lower, upper = dirichlet_interval(alpha)
+    assert_allclose(lower, [[0.594, 0.284, 0.122]], atol=1e-5)
+    assert_allclose(upper, [[0.594, 0.284, 0.122]], atol=1e-5)

@@ -41,6 +41,7 @@ def fit(moons, **kwargs):
         ({"lengthscale": -1.0}, "lengthscale=-1.0"),
         ({"lengthscale": [1.0, 2.0, 3.0]}, "2 positive numbers"),
         ({"variance": 0.0}, "variance=0.0"),
+        ({"variance": 1e9}, "variance=1000000000.0 is not valid; pass a number from"),
         ({"n_inducing": 0}, "n_inducing=0"),
         ({"n_inducing": 2.5}, "n_inducing=2.5"),
         ({"inducing": "grid"}, "inducing='grid'"),

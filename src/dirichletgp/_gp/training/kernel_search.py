@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.bound import bound_and_derivatives
+from ..core.fields import VARIANCE
 from ..core.kernels import Kernel, KernelGradient
 from ..core.parallel import Workers, cholesky
 from ..core.regressions import Basis, LabelTransform, make_basis, points_covariance
@@ -198,7 +199,8 @@ class Coordinates:
             noise, *rest = float(np.exp(rest[0])), *rest[1:]
         if self.move_points:
             points = np.array(rest).reshape(points.shape)
-        kernel = self.start.kernel.with_parameters(parameters, float(np.exp(log_variance)))
+        variance = min(float(np.exp(log_variance)), VARIANCE[1])
+        kernel = self.start.kernel.with_parameters(parameters, variance)
         return replace(self.start, kernel=kernel, points=points, noise=noise)
 
     def gradient(self, by_kernel: KernelGradient, by_log_noise: float) -> Array:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..core.arrays import Array, Integers
+from ..core.fields import VARIANCE
 from ..core.kernels import KERNELS, Kernel
 from ..core.parallel import Workers
 from ..core.probabilities.softmax import checked_tolerance
@@ -96,7 +97,7 @@ def check_kernel_settings(
         kernel=kernel,
         ard=ard,
         lengthscale=_lengthscale(estimator.lengthscale, n_features, ard),
-        variance=None if variance is None else positive("variance", variance),
+        variance=None if variance is None else _variance(variance),
         n_inducing=_count_or("n_inducing", estimator.n_inducing, default_points),
         inducing=_inducing(estimator.inducing),
         optimize_inducing=bool(estimator.optimize_inducing),
@@ -181,6 +182,17 @@ def positive(name: str, value: Any) -> float:
     if not number or not 0 < float(value) < np.inf:
         raise ValueError(f"{name}={value!r} is not valid; pass a finite number greater than 0.")
     return float(value)
+
+
+def _variance(value: Any) -> float:
+    """The variance of a kernel, if it is given."""
+    variance = positive("variance", value)
+    if not VARIANCE[0] <= variance <= VARIANCE[1]:
+        raise ValueError(
+            f"variance={value!r} is not valid; pass a number from {VARIANCE[0]:g} to "
+            f"{VARIANCE[1]:g}: that of log-odds."
+        )
+    return variance
 
 
 def positive_numbers(name: str, values: Any) -> Array:

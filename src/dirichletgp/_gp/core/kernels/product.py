@@ -27,7 +27,16 @@ import numpy as np
 from scipy.special import expit, logit, ndtr
 
 from ..arrays import AnyArray, Array, Integers
-from ..fields import POSITIVE, Numbers, check_arrays, expect, increasing, real_number, truth
+from ..fields import (
+    POSITIVE,
+    VARIANCE,
+    Numbers,
+    check_arrays,
+    expect,
+    increasing,
+    real_number,
+    truth,
+)
 from ..operations import NUMPY, Operations
 from .kernel import Kernel, KernelBelief, KernelGradient, register
 from .product_tables import ProductAt, borders, likeness_of_numbers
@@ -411,7 +420,7 @@ class Product(Kernel):
             shares=arrays["shares"],
             lengthscale=arrays["lengthscale"],
             likeness=arrays["likeness"],
-            variance=real_number(content["variance"], "variance of the kernel", POSITIVE),
+            variance=real_number(content["variance"], "variance of the kernel", VARIANCE),
             ard=truth(content["ard"], "parameters of the kernel"),
             holes=arrays["holes"] > 0,
         )

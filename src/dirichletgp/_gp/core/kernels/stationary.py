@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import AnyArray, Array, Integers
-from ..fields import POSITIVE, Numbers, check_arrays, real_number, truth
+from ..fields import POSITIVE, VARIANCE, Numbers, check_arrays, real_number, truth
 from ..operations import NUMPY, Operations
 from .kernel import Kernel, KernelAt, KernelBelief, KernelGradient
 
@@ -258,7 +258,7 @@ class Stationary(Kernel):
     ) -> Self:
         """The kernel of a file."""
         check_arrays(_FIELDS, arrays)
-        variance = real_number(content["variance"], "variance of the kernel", POSITIVE)
+        variance = real_number(content["variance"], "variance of the kernel", VARIANCE)
         # Files of earlier versions leave it to the estimator.
         ard = truth(content.get("ard", ard), "parameters of the kernel")
         return cls(arrays["lengthscale"], variance, ard)

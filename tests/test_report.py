@@ -351,6 +351,15 @@ def test_a_verdict_that_names_a_direction_never_says_that_there_is_no_sign():
         assert (said.level in ("good", "open")) <= ("no more apart" in said.sentences[-1])
 
 
+def test_a_verdict_says_what_its_lower_end_rests_on_where_bins_alone_would_not_tell_it():
+    by_means = CalibrationError(500, 0.031, 0.035, confidence=0.84, accuracy=0.868, doubt=0.026)
+    said = calibration_verdict(by_means).sentences[1]
+    assert "between 0.2 and 6.6 percentage points (95\u00a0%); the lower end rests on" in said
+    assert "2.8 percentage points apart and would be up to 2.6 by chance" in said
+    for by_bins in (by_means._replace(value=0.08), by_means._replace(doubt=0.03)):
+        assert "rests on" not in calibration_verdict(by_bins).sentences[1]
+
+
 def test_the_error_by_chance_of_a_class_is_what_labels_drawn_from_it_show():
     rng = np.random.default_rng(3)
     score = rng.uniform(size=800)

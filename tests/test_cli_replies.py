@@ -37,11 +37,13 @@ def table(tmp_path_factory):
     return path
 
 
-def test_audit_says_how_many_labels_look_wrong_and_where_the_list_is(run, table, tmp_path):
+def test_audit_says_how_many_labels_to_look_at_and_where_the_list_is(run, table, tmp_path):
     out = tmp_path / "list.csv"
     code, said, told = run("audit", table, "-t", "sick", "-o", out, *FAST)
     assert code == 0
-    assert "of 60 labels look wrong, written to" in told
+    assert "of 60 labels are not the likeliest of their row" in told
+    assert "would not be the likeliest by chance alone" in told
+    assert f"the list, the most suspicious first, is in {out}" in told
     assert out.exists()
     code, said, _ = run("audit", table, "-t", "sick", *FAST)
     assert code == 0

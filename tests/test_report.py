@@ -31,6 +31,7 @@ from dirichletgp.report.calibration import (
     error_by_chance,
     errors_if_calibrated,
 )
+from dirichletgp.report.curves import _misses_of_the_band
 from dirichletgp.report.layout import layout_of
 from dirichletgp.report.outcomes import outcomes_by_threshold
 from dirichletgp.report.ranking import area_under_curve
@@ -393,9 +394,21 @@ def test_a_band_that_misses_the_diagonal_or_cannot_is_put_into_words(two):
     words = " ".join(numbers.reliability.words)
     assert f"{missed or 'None'} of {len(bins)} intervals miss the diagonal" in words
     assert f"The band misses it at {outside or 'none'} of {len(bins)} points" in words
-    assert ("surer than it should be" in words) == (outside > 0)
+    assert ("too narrow" in words) == (outside > 0)
     assert ("no evidence" in words) == (wide > 0)
     assert numbers.reliability.words[0] in html.unescape(render(numbers))
+
+
+def test_words_on_the_band_say_on_which_side_it_is_too_narrow():
+    inside = {"accuracy": 0.5, "lower": 0.45, "upper": 0.55, "confidence": 0.5}
+    above = {"accuracy": 1.0, "lower": 0.94, "upper": 0.97, "confidence": 0.96}
+    below = {"accuracy": 0.1, "lower": 0.15, "upper": 0.25, "confidence": 0.2}
+    assert _misses_of_the_band([inside]) == "The band misses it at none of 1 points."
+    more = "more came true than its upper end allows for (at 96\u00a0%)."
+    said = _misses_of_the_band([inside, above])
+    assert said == f"The band misses it at 1 of 2 points, where it is too narrow: {more}"
+    said = _misses_of_the_band([below, inside, above])
+    assert "fewer came true than its lower end allows for (at 20\u00a0%), " + more in said
 
 
 def test_features_say_which_way_they_work():

@@ -161,7 +161,7 @@ def test_a_target_that_is_spelled_otherwise_is_suggested():
         check_column(rows, "survived", "rows.csv")
     with pytest.raises(TableError, match="did you mean 'Survived'"):
         check_column(rows, "Suvived", "rows.csv")
-    with pytest.raises(TableError, match="its columns: Survived, Age$"):
+    with pytest.raises(TableError, match=r"its columns: Survived, Age$"):
         check_column(rows, "class", "rows.csv")
     with pytest.raises(TableError, match=r"--drop age: .* did you mean 'Age'\?"):
         wishes_of(rows.column_names, typed=True, drop=["age"])

@@ -169,7 +169,7 @@ def _in_words(issues: LabelIssues, n_rows: int) -> str:
     """How many labels to look at: where classes overlap, a label may be unlikely and right."""
     return (
         f"{len(issues):,} of {n_rows:,} labels are not the likeliest of their row, "
-        f"{issues.n_unlikely:,} of them have a probability below {UNLIKELY:.0%}; by these "
+        f"{issues.n_unlikely:,} of them have a probability below {100 * UNLIKELY:.0f} %; by these "
         f"probabilities about {issues.expected:,.0f} would not be the likeliest by chance alone"
     )
 

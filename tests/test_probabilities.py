@@ -7,14 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose
 from scipy.special import entr, logsumexp, ndtr, softmax
 
+from dirichletgp._gp.core.probabilities.dirichlet import dirichlet_interval
 from dirichletgp._gp.core.probabilities.softmax import (
     class_probabilities,
     log_class_probabilities,
     log_probability_of,
 )
-from dirichletgp._gp.core.probabilities.table import STEP, log_intensity
+from dirichletgp._gp.core.probabilities.table import (
+    STEP,
+    excess_by_quadrature,
+    far_excess,
+    log_intensity,
+)
+from dirichletgp._gp.core.probabilities.tolerance import probabilities_within
 from dirichletgp._gp.core.probabilities.uncertainty import (
     probability_interval,
     sample_probabilities,
@@ -330,3 +338,27 @@ def test_known_latents_leave_no_epistemic_uncertainty(n_classes):
 def test_a_class_far_above_wide_others_is_certain(variance):
     p = class_probabilities(np.array([[0.0, 1e6, 0.0]]), np.full((1, 3), variance))
     np.testing.assert_allclose(p, [[0.0, 1.0, 0.0]], atol=1e-9)
+
+
+@pytest.mark.parametrize("variance", [256.0, 1_000.0, 9_000.0])
+def test_far_tails_of_wide_latents_are_those_of_the_quadrature(variance):
+    z = np.linspace(0.51, 2.5, 80) * variance
+    exact = excess_by_quadrature(z, variance)
+    assert_allclose(far_excess(z, np.full(80, variance)), exact, atol=1e-7)
+
+
+@pytest.mark.parametrize("sigma", [3.0, 30.0, 300.0, 30_000.0])
+def test_many_classes_with_wide_latents_are_within_the_tolerance(sigma):
+    rng = np.random.default_rng(0)
+    mean, variance = sigma * rng.normal(size=(2, 101)), np.full((2, 101), sigma**2)
+    p = probabilities_within(mean, variance, 1e-4)
+    assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)
+    assert_allclose(p, class_probabilities(mean, variance), atol=1e-4)
+
+
+@pytest.mark.parametrize("labels", [1e12, 1e50, 1e300])
+def test_intervals_of_very_sure_probabilities_are_as_wide_as_nothing(labels):
+    alpha = labels * np.array([[0.594, 0.284, 0.122]])
+    lower, upper = dirichlet_interval(alpha)
+    assert_allclose(lower, [[0.594, 0.284, 0.122]], atol=1e-5)
+    assert_allclose(upper, [[0.594, 0.284, 0.122]], atol=1e-5)

@@ -42,9 +42,8 @@ _EVALUATIONS = 10
 # Variance of an all but constant model.
 _NOTHING = 1e-8
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
-# number that these very rows have chosen, as in Akaike's criterion. A label transform is three. A
-# kernel was learned without the rows that judge it, but has to be worth it too.
-_OF_LABELS, _OF_KERNEL, _OF_FREQUENCY = 3.0, 1.0, 1.0
+# number that these very rows have chosen, as in Akaike's criterion. A label transform is three.
+_OF_LABELS, _OF_FREQUENCY = 3.0, 1.0
 # Losses this close are those of one and the same prediction.
 _TIE = 1e-6
 
@@ -130,7 +129,7 @@ class FewRows:
             progress.note(", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()))
         n = float(self._pool.class_weights.sum()) / self._pool.repetition
         chosen = {
-            "learned": _OF_LABELS + _OF_KERNEL,
+            "learned": _OF_LABELS,
             "linear": _OF_LABELS,
             "linear, given labels": 0.0,
             "constant": _OF_FREQUENCY * (len(self.prior) - 1),

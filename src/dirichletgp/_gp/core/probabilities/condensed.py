@@ -46,8 +46,8 @@ class Condensed(NamedTuple):
         Where they are among all.
     kept : ndarray of shape (n, K)
         Classes.
-    mean, variance : ndarray of shape (n, K + 1)
-        Of the kept classes, and of the others together.
+    mean, variance : ndarray of shape (n, K + 1) or (n, K)
+        Of the kept classes, and of the others together, if there are any.
     """
 
     rows: Integers
@@ -75,7 +75,8 @@ def condensed(
         if own is not None:
             everything[:, 0] = own[left]
             everything[np.arange(len(left)), own[left]] = 0
-        found.append(_condensed(mean, variance, left, everything, np.full(len(left), -np.inf)))
+        place = left[:, None], everything
+        found.append(Condensed(left, everything, mean[place], variance[place]))
     return found
 
 
@@ -141,7 +142,7 @@ def _condensed(
 ) -> Condensed:
     line = rows[:, None]
     nothing = np.zeros(len(rows))
-    # Others that are not there are as far behind as a class can be.
+    # As far behind as counts.
     log_others = np.maximum(log_others, -_LARGEST_EXPONENT)
     return Condensed(
         rows,

@@ -10,6 +10,8 @@ from scipy.special import betaincinv, digamma, entr
 from ..arrays import Array
 
 _SMALLEST = float(np.finfo(np.float64).tiny)
+# Probabilities that are worth more labels than this are known to more digits than can be inverted.
+_MOST_LABELS = 1e15
 
 
 def dirichlet_interval(alpha: Array, level: float = 0.95) -> tuple[Array, Array]:
@@ -28,7 +30,8 @@ def dirichlet_interval(alpha: Array, level: float = 0.95) -> tuple[Array, Array]
     -------
     lower, upper : ndarray of shape (n, C)
     """
-    alpha = np.maximum(alpha, _SMALLEST)
+    labels = alpha.sum(axis=1, keepdims=True)
+    alpha = np.maximum(alpha * np.minimum(1.0, _MOST_LABELS / labels), _SMALLEST)
     n_classes = alpha.shape[1]
     others = alpha @ (1.0 - np.eye(n_classes))
     mean = alpha / (alpha + others)

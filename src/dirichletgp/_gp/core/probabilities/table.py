@@ -23,8 +23,8 @@ import threading
 from functools import cache
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebvander
-from scipy.special import log_ndtr, wrightomega
+from numpy.polynomial.chebyshev import Chebyshev, chebvander
+from scipy.special import gamma, log_ndtr, wrightomega
 
 from ..arrays import Array
 
@@ -35,6 +35,7 @@ _OCTAVES = 4  # tables for standard deviations up to 2, 4, 8, 16; quadrature bey
 _DEGREE = 3  # total degree of the interpolating polynomial of a cell
 _TAPS = 10  # columns that determine the polynomial of a cell
 _TERMS = [(a, d - a) for d in range(_DEGREE + 1) for a in range(d + 1)]  # by total degree
+_LARGEST_SADDLE = 1.6
 _BUILDING = threading.Lock()
 
 
@@ -285,13 +286,46 @@ def wide_excess(z: Array, variance: Array) -> Array:
     log_part = np.log(total) + scale
     tail = _from_log_tail(np.minimum(log_part, -1e-3), near)
     out = np.where(near < 0, np.log(np.maximum(-log_part, 1e-3)) + near, tail)
-    # Far right it is the noise that exceeds z, out of the rule's reach. With a variance above 1e4
-    # that has a logarithm below -1000: left as it is up to z = v, and as it is in the end beyond.
-    out = np.where(z > v, 0.5 * v, out)
-    for i in np.flatnonzero((z[:, -1] > 0.5 * variance) & (variance < 1e4)):
-        far = z[i] > 0.5 * variance[i]
-        out[i, far] = excess_by_quadrature(z[i, far], float(variance[i]))
+    # Far right it is the noise that exceeds z, out of the rule's reach.
+    far = z > 0.5 * v
+    out[far] = far_excess(z[far], np.broadcast_to(v, z.shape)[far])
     return out
+
+
+def far_excess(z: Array, variance: Array) -> Array:
+    """The excess of wide latents for z > v/2, all of shape (k,).
+
+    1 - exp(-X) is the integral of -Gamma(s) X^-s over a line with real part -t, 0 < t < 1, divided
+    by 2 pi i, and the mean of X^-s with X = e^(x - z) is exp(s z + s^2 v / 2). The poles at 0 and
+    -1 give normal distribution functions; what is left of -Gamma is smooth, and its integral over
+    the line through the saddle at t = z / v a Gaussian one of width 1 / sqrt(v):
+
+        1 - phi = N(-z / sigma) + exp(v/2 - z) N((z - v) / sigma)
+                  + exp(-z^2 / 2v) (h(t) - h''(t) / 2v + h''''(t) / 8v^2) / sqrt(2 pi v)
+    """
+    sigma = np.sqrt(variance)
+    saddle = z / variance
+    poles = np.logaddexp(
+        log_ndtr(-z / sigma), 0.5 * variance - z + log_ndtr((z - variance) / sigma)
+    )
+    rest = _smooth_part()
+    t = np.minimum(saddle, _LARGEST_SADDLE)
+    height = rest(t) - rest.deriv(2)(t) / (2.0 * variance) + rest.deriv(4)(t) / (8.0 * variance**2)
+    log_width = -0.5 * saddle * z - 0.5 * np.log(2.0 * np.pi * variance)
+    # Beyond the largest saddle only the second pole counts.
+    share = np.where(saddle < _LARGEST_SADDLE, height * np.exp(log_width - poles), 0.0)
+    return _from_log_tail(poles + np.log1p(share), z)
+
+
+@cache
+def _smooth_part() -> Chebyshev:
+    """h(t) = -Gamma(-t) - 1/t - 1/(1 - t) for 0.4 <= t <= 1.6."""
+
+    def smooth(t: Array) -> Array:
+        return np.asarray(-gamma(-t) - 1.0 / t - 1.0 / (1.0 - t))
+
+    # An even number of nodes has none at t = 1, where the poles cancel.
+    return Chebyshev.interpolate(smooth, 23, domain=[0.4, _LARGEST_SADDLE])
 
 
 @cache

@@ -137,6 +137,9 @@ def _condensed_probabilities(mean: Array, variance: Array, tolerance: float) -> 
     for part in condensed(mean, variance, _OF_OTHERS * tolerance):
         p, log_inverse = _kept_probabilities(part.mean, part.variance, accuracy)
         rows = part.rows
+        if p.shape[1] == mean.shape[1]:  # there are no others
+            out[rows[:, None], part.kept] = p
+            continue
         others = np.exp(np.minimum(mean[rows] + 0.5 * variance[rows] + log_inverse[:, None], 0.0))
         np.put_along_axis(others, part.kept, 0.0, axis=1)
         total = others.sum(axis=1, keepdims=True)

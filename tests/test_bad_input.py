@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.preprocessing import OneHotEncoder
 
-from dirichletgp import DirichletGPClassifier
+from dirichletgp import DirichletGPClassifier, GPRegressionClassifier
 from dirichletgp._gp.training.schedule import Trainer
 from dirichletgp.metrics import mean_negative_log_likelihood
 
@@ -235,3 +235,50 @@ def test_a_text_among_the_numbers_of_new_rows_is_named_with_its_column():
     texts.loc[3, "age"] = "soon"
     with pytest.raises(ValueError, match="column 'age' holds texts that are not numbers: 'soon'"):
         classifier.predict(texts)
+
+
+def named(moons):
+    X, y = moons
+    return pd.DataFrame(X, columns=["east", "north"]), y
+
+
+def test_columns_of_the_same_name_are_refused_by_name(moons):
+    X, y = named(moons)
+    twice = pd.DataFrame(X.to_numpy(), columns=["east", "east"])
+    message = r"X has columns of the same name: 'east' \(2 columns\)"
+    with pytest.raises(ValueError, match=message):
+        fit((twice, y))
+    with pytest.raises(ValueError, match=message):
+        fit((twice.astype(str), y))
+    with pytest.raises(ValueError, match=message):
+        GPRegressionClassifier(max_iter=1).fit(twice, y)
+    with pytest.raises(ValueError, match=message):
+        fit((X, y)).predict(twice)
+    mixed = X.assign(side=np.where(y == 1, "a", "b"))
+    with pytest.raises(ValueError, match=message):
+        fit((mixed, y)).predict(pd.concat([mixed, X[["east"]]], axis=1))
+
+
+@pytest.mark.parametrize("kind", [GPRegressionClassifier, DirichletGPClassifier])
+def test_the_name_of_a_column_is_no_labels_of_a_frame(moons, kind):
+    X, y = named(moons)
+    with pytest.raises(ValueError, match=r"y='late' is a name; pass .* y=frame\['late'\], and X"):
+        kind(max_iter=1).fit(X.assign(late=y), y="late")
+
+
+def test_a_folder_is_no_place_for_a_model(moons, tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"is a folder; pass the path of .*model\.dgp"):
+        fit(moons).save(tmp_path)
+
+
+def test_numbers_as_names_of_columns_are_no_names_even_where_they_became_texts(moons):
+    X, y = moons
+    frame = pd.DataFrame(X)
+    frame.loc[3, 0] = np.nan
+    classifier = fit((frame, y))
+    expected = classifier.predict_proba(frame)
+    np.testing.assert_array_equal(
+        classifier.predict_proba(frame.rename(columns={0: "0", 1: "1"})), expected
+    )
+    with pytest.warns(UserWarning, match="fitted without"):
+        classifier.predict_proba(frame.rename(columns={0: "east", 1: "north"}))

@@ -55,6 +55,8 @@ def test_audit_lists_wrong_labels_first(files, run):
     summary = json.loads(said)
     assert summary["rows"] == 160
     assert summary["issues"] == len(rows)
+    assert summary["unlikely"] == sum(float(row["probability"]) < 0.05 for row in rows)
+    assert 0 < summary["expected"] < 160
     assert summary["first"][0]["row"] == int(rows[0]["row"])
     assert set(rows[0]) >= {"probability", "twin", "dose", "age"}
 
@@ -93,11 +95,25 @@ def test_importance_and_thresholds_as_json(files, model, run):
     code, said, error = run("threshold", model, table, "--recall", "0.8", "--json")
     assert not code, error
     assert json.loads(said)["recall"] >= 0.8
+    assert json.loads(said)["label"] == "yes"
     for command in ("explain", "threshold"):
         more = () if command == "explain" else ("--precision", "0.7")
         code, said, error = run(command, model, table, *more)
         assert not code, error
         assert "dose" in said or "threshold" in said
+
+
+def test_a_threshold_is_told_with_its_label_and_needs_one_target(files, model, run):
+    _, table = files
+    for options, label in (((), "yes"), (("--label", "no"), "no")):
+        code, said, error = run("threshold", model, table, "--recall", "0.8", *options)
+        assert not code, error
+        assert said.startswith(f"label {label}\nthreshold 0.")
+    for options in ((), ("--recall", "0.8", "--precision", "0.9")):
+        code, _, error = run("threshold", model, table, *options)
+        assert code == 2
+        assert "of --precision and --recall" in error
+        assert "pass one of them, such as --precision 0.9" in " ".join(error.split())
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from dirichletgp._gp.rows.tables.errors import TableError  # noqa: E402
 from dirichletgp._gp.rows.tables.reading import read_table  # noqa: E402
 from dirichletgp._gp.rows.texts import Texts  # noqa: E402
 from dirichletgp.cli import main  # noqa: E402
-from dirichletgp.cli.labelled_table import LabelledTable  # noqa: E402
+from dirichletgp.cli.column_options import wishes_of  # noqa: E402
+from dirichletgp.cli.labelled_table import LabelledTable, check_column  # noqa: E402
 from dirichletgp.cli.new_values import NewValues  # noqa: E402
-from dirichletgp.cli.table_model import TableModel  # noqa: E402
+from dirichletgp.cli.table_model import TableModel, available_columns  # noqa: E402
 from dirichletgp.cli.table_writing import open_writer  # noqa: E402
 from dirichletgp.cli.training_rows import check_classes, hold_out  # noqa: E402
 from dirichletgp.persistence import ModelFileError, save  # noqa: E402
@@ -37,11 +38,13 @@ def table(tmp_path_factory):
     return path
 
 
-def test_audit_says_how_many_labels_look_wrong_and_where_the_list_is(run, table, tmp_path):
+def test_audit_says_how_many_labels_to_look_at_and_where_the_list_is(run, table, tmp_path):
     out = tmp_path / "list.csv"
     code, said, told = run("audit", table, "-t", "sick", "-o", out, *FAST)
     assert code == 0
-    assert "of 60 labels look wrong, written to" in told
+    assert "of 60 labels are not the likeliest of their row" in told
+    assert "would not be the likeliest by chance alone" in told
+    assert f"the list, the most suspicious first, is in {out}" in told
     assert out.exists()
     code, said, _ = run("audit", table, "-t", "sick", *FAST)
     assert code == 0
@@ -141,11 +144,37 @@ def labelled(texts):
         (["a"] * 4, "has one class only, 'a'"),
         ([str(i) for i in range(60)], "60 different numbers; a number is estimated by regression"),
         ([f"t{i}" for i in range(1_001)], "1,001 different texts; that is no class"),
+        (
+            [*(f"t{i}" for i in range(38)), "t0", "t0"],
+            "38 different texts; that is no class; of 40 values nearly all are different",
+        ),
     ],
 )
 def test_targets_that_are_no_classes_are_refused(texts, reason):
     with pytest.raises(TableError, match=reason):
         check_classes(labelled(texts), "y", "rows.csv")
+
+
+def test_a_target_that_is_spelled_otherwise_is_suggested():
+    rows = pa.table({"Survived": ["yes", "no"], "Age": [1.0, 2.0]})
+    with pytest.raises(TableError, match=r"its columns: Survived, Age; did you mean 'Survived'\?"):
+        check_column(rows, "survived", "rows.csv")
+    with pytest.raises(TableError, match="did you mean 'Survived'"):
+        check_column(rows, "Suvived", "rows.csv")
+    with pytest.raises(TableError, match=r"its columns: Survived, Age$"):
+        check_column(rows, "class", "rows.csv")
+    with pytest.raises(TableError, match=r"--drop age: .* did you mean 'Age'\?"):
+        wishes_of(rows.column_names, typed=True, drop=["age"])
+
+
+def test_one_absent_column_is_it_and_several_are_them():
+    for absent, words in (
+        (["a"], "to take it as missing"),
+        (["a", "b"], "to take them as missing"),
+    ):
+        needed = [*absent, "c"]
+        with pytest.raises(ValueError, match=f"{words} pass --accept-new"):
+            available_columns(needed, ["c"], "rows.csv", NewValues(accept=False))
 
 
 def test_rows_cannot_be_held_out_where_every_class_has_one():

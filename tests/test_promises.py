@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
+import dirichletgp
 from dirichletgp import (
     DirichletGPClassifier,
     GPRegressionClassifier,
@@ -108,3 +109,11 @@ def test_a_class_derived_from_it_is_called_by_its_own_name(data):
 
     with pytest.raises(ValueError, match="Mine"):
         Mine().fit(data[0])
+
+
+def test_the_front_door_shows_what_is_public_and_nothing_else():
+    shown = {name for name in dir(dirichletgp) if not name.startswith("_")}
+    public = {name for name in dirichletgp.__all__ if not name.startswith("_")}
+    assert public <= shown
+    assert not shown & {"Any", "TYPE_CHECKING", "import_module"}
+    assert all(hasattr(getattr(dirichletgp, name), "__path__") for name in shown - public)

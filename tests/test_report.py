@@ -31,6 +31,7 @@ from dirichletgp.report.calibration import (
     error_by_chance,
     errors_if_calibrated,
 )
+from dirichletgp.report.curves import _misses_of_the_band
 from dirichletgp.report.layout import layout_of
 from dirichletgp.report.outcomes import outcomes_by_threshold
 from dirichletgp.report.ranking import area_under_curve
@@ -351,6 +352,15 @@ def test_a_verdict_that_names_a_direction_never_says_that_there_is_no_sign():
         assert (said.level in ("good", "open")) <= ("no more apart" in said.sentences[-1])
 
 
+def test_a_verdict_says_what_its_lower_end_rests_on_where_bins_alone_would_not_tell_it():
+    by_means = CalibrationError(500, 0.031, 0.035, confidence=0.84, accuracy=0.868, doubt=0.026)
+    said = calibration_verdict(by_means).sentences[1]
+    assert "between 0.2 and 6.6 percentage points (95\u00a0%); the lower end rests on" in said
+    assert "2.8 percentage points apart and would be up to 2.6 by chance" in said
+    for by_bins in (by_means._replace(value=0.08), by_means._replace(doubt=0.03)):
+        assert "rests on" not in calibration_verdict(by_bins).sentences[1]
+
+
 def test_the_error_by_chance_of_a_class_is_what_labels_drawn_from_it_show():
     rng = np.random.default_rng(3)
     score = rng.uniform(size=800)
@@ -384,9 +394,21 @@ def test_a_band_that_misses_the_diagonal_or_cannot_is_put_into_words(two):
     words = " ".join(numbers.reliability.words)
     assert f"{missed or 'None'} of {len(bins)} intervals miss the diagonal" in words
     assert f"The band misses it at {outside or 'none'} of {len(bins)} points" in words
-    assert ("surer than it should be" in words) == (outside > 0)
+    assert ("too narrow" in words) == (outside > 0)
     assert ("no evidence" in words) == (wide > 0)
     assert numbers.reliability.words[0] in html.unescape(render(numbers))
+
+
+def test_words_on_the_band_say_on_which_side_it_is_too_narrow():
+    inside = {"accuracy": 0.5, "lower": 0.45, "upper": 0.55, "confidence": 0.5}
+    above = {"accuracy": 1.0, "lower": 0.94, "upper": 0.97, "confidence": 0.96}
+    below = {"accuracy": 0.1, "lower": 0.15, "upper": 0.25, "confidence": 0.2}
+    assert _misses_of_the_band([inside]) == "The band misses it at none of 1 points."
+    more = "more came true than its upper end allows for (at 96\u00a0%)."
+    said = _misses_of_the_band([inside, above])
+    assert said == f"The band misses it at 1 of 2 points, where it is too narrow: {more}"
+    said = _misses_of_the_band([below, inside, above])
+    assert "fewer came true than its lower end allows for (at 20\u00a0%), " + more in said
 
 
 def test_features_say_which_way_they_work():

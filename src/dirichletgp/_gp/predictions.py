@@ -33,7 +33,7 @@ from .core.regressions import LabelTransform
 from .core.warning import warn_caller
 from .rows.arrays import are_votes, checked_labels
 from .rows.columns import Columns, Matrix
-from .rows.door import FLOATS, is_dask, is_tensor, missing_in
+from .rows.door import FLOATS, is_dask, is_tensor, missing_in, refuse_repeated_names
 from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
@@ -593,6 +593,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if type(X) is np.ndarray and _is_plainly_right(X, columns):
             rows = X
         else:
+            refuse_repeated_names(X)
             try:
                 rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
             except ValueError as error:

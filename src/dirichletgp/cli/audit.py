@@ -8,7 +8,7 @@ import typer
 
 from .._gp.classifier import DirichletGPClassifier
 from .._gp.core.parallel import effective_threads
-from .._gp.decisions.label_issues import LabelIssues
+from .._gp.decisions.label_issues import UNLIKELY, LabelIssues
 from .._gp.rows.arrays import ArrayRows
 from .._gp.rows.columns import Matrix
 from .._gp.rows.frames import Frame
@@ -101,16 +101,16 @@ def audit(
                 "table": table,
                 "rows": len(rows.numbers),
                 "issues": len(issues),
+                "unlikely": issues.n_unlikely,
+                "expected": round(issues.expected, 1),
                 "output": output,
                 "seconds": seconds,
                 "first": shown,
             }
         )
     elif output != STANDARD_OUTPUT:
-        say(
-            f"{len(issues):,} of {len(rows.numbers):,} labels look wrong, written to {output} "
-            f"in {seconds:.0f} s"
-        )
+        say(_in_words(issues, len(rows.numbers)))
+        say(f"the list, the most suspicious first, is in {output} ({seconds:.0f} s)")
 
 
 def _issues(
@@ -163,6 +163,15 @@ def _listed(issues: LabelIssues, rows: LabelledTable, target: list[str]) -> Any:
             free = f"{name}_" if name in _OWN_COLUMNS else name
             columns[free] = listed.column(name).combine_chunks()
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _in_words(issues: LabelIssues, n_rows: int) -> str:
+    """How many labels to look at: where classes overlap, a label may be unlikely and right."""
+    return (
+        f"{len(issues):,} of {n_rows:,} labels are not the likeliest of their row, "
+        f"{issues.n_unlikely:,} of them have a probability below {100 * UNLIKELY:.0f} %; by these "
+        f"probabilities about {issues.expected:,.0f} would not be the likeliest by chance alone"
+    )
 
 
 def _entry(issues: LabelIssues, rows: LabelledTable, place: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from .._gp.rows.learning import Wishes
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.texts import BLANKS
-from .labelled_table import listed
+from .labelled_table import did_you_mean, listed
 
 _DECIMALS = (".", ",")
 
@@ -44,7 +44,10 @@ def wishes_of(
         for name in names:
             if name not in columns:
                 there = listed(columns)
-                raise TableError(f"{option} {name}: there is no such column; columns: {there}")
+                raise TableError(
+                    f"{option} {name}: there is no such column; columns: {there}"
+                    f"{did_you_mean(name, columns)}"
+                )
             if chosen.setdefault(name, option) != option:
                 raise TableError(f"column {name!r} is given to both {chosen[name]} and {option}")
     return Wishes(

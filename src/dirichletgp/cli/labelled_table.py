@@ -1,5 +1,6 @@
 """The rows of a table that have a label, and their labels as texts."""
 
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,8 +98,22 @@ def check_column(table: Any, target: str, name: str) -> None:
         if any(not np.isnan(as_number(column)) for column in table.column_names):
             hint = "; if these are values, the file has no line of names: put one before the first"
         raise TableError(
-            f"{name} has no column {target!r}, the target; its columns: {columns}{hint}"
+            f"{name} has no column {target!r}, the target; its columns: {columns}"
+            f"{did_you_mean(target, table.column_names)}{hint}"
         )
+
+
+def did_you_mean(wrong: str, names: list[str]) -> str:
+    """The name that is most like a wrong one, for the end of a message; empty if none is like it.
+
+    Examples
+    --------
+    >>> did_you_mean("survived", ["Name", "Survived"]), did_you_mean("age", ["Name", "Fare"])
+    ("; did you mean 'Survived'?", '')
+    """
+    plain = {name.strip().casefold(): name for name in reversed(names)}
+    close = get_close_matches(wrong.strip().casefold(), list(plain), n=1, cutoff=0.75)
+    return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def listed(names: list[str]) -> str:

@@ -40,11 +40,16 @@ class NewValues:
         """Take note of a sentence about a column, and the first row it is about, from zero on."""
         if row is not None:
             sentence += f", first in row {self.rows_before + row + 1:,}"
+        self._take(column, sentence, "take such values as missing or as none of the known ones")
+
+    def absent(self, columns: list[str], sentence: str) -> None:
+        """Take note of a sentence about columns that are not there at all."""
+        them = "it" if len(columns) == 1 else "them"
+        self._take(columns[0], sentence, f"take {them} as missing")
+
+    def _take(self, column: str, sentence: str, what_accepting_does: str) -> None:
         if not self.accept:
-            raise ValueError(
-                f"{sentence}; to take them as missing or as none of the known ones "
-                "pass --accept-new"
-            )
+            raise ValueError(f"{sentence}; to {what_accepting_does} pass --accept-new")
         if column not in self._columns:
             self._columns.add(column)
             self.notes.append(sentence)

@@ -18,6 +18,7 @@ from .._gp.rows.tables.errors import TableError
 from ..persistence import ModelFileError
 from .class_names import codes_of
 from .labelled_table import LabelledTable, Target
+from .new_values import NewValues
 from .table_facts import checked_facts
 
 _MEMBER = "table.json"
@@ -111,10 +112,11 @@ class TableModel:
         """Columns that a table must have."""
         return self.recipe.needed if self.recipe is not None else used_columns(self.columns)
 
-    def available(self, columns: list[str], name: str, notify: Notify) -> list[str]:
+    def available(self, columns: list[str], name: str, new_values: NewValues) -> list[str]:
         """The needed columns among those of a table; `TableError` or a note if some are absent."""
         needed = self.needed
-        return available_columns(needed, columns, name, notify, all_of_them=self.recipe is not None)
+        strict = self.recipe is not None
+        return available_columns(needed, columns, name, new_values, all_of_them=strict)
 
     def rows(self, table: Any, notify: Notify) -> Array:
         """Rows of a table or batch, as the classifier takes them."""
@@ -123,13 +125,13 @@ class TableModel:
         return Matrix.of(self.columns.matrix(table, notify, quiet=True))
 
     def rows_and_labels(
-        self, rows: LabelledTable, name: str, notify: Notify
+        self, rows: LabelledTable, name: str, new_values: NewValues
     ) -> tuple[Array, AnyArray]:
         """Rows as the classifier takes them, and their labels, which are among the classes."""
-        self.available(rows.table.column_names, name, notify)
+        self.available(rows.table.column_names, name, new_values)
         classes = self.classifier.classes_
         codes = codes_of(rows.texts, classes, f"{name}: the target {self.target_in_words!r}")
-        return self.rows(rows.table, notify), classes[codes]
+        return self.rows(rows.table, new_values), classes[codes]
 
     def warnings(self, X: AnyArray, y: AnyArray) -> list[str]:
         """What to know before scores on rows (n, D) with labels (n,) are believed."""
@@ -151,7 +153,11 @@ def used_columns(columns: Columns) -> list[str]:
 
 
 def available_columns(
-    needed: list[str], columns: list[str], name: str, notify: Notify, all_of_them: bool = False
+    needed: list[str],
+    columns: list[str],
+    name: str,
+    new_values: NewValues,
+    all_of_them: bool = False,
 ) -> list[str]:
     """The needed columns among those of a table; `TableError` or a note if some are absent."""
     absent = [column for column in needed if column not in columns]
@@ -160,5 +166,5 @@ def available_columns(
         reason = f"{name} has no column {absent[0]!r}{more}, which the model needs"
         if all_of_them or len(absent) == len(needed):
             raise TableError(reason)
-        notify(absent[0], reason, None)
+        new_values.absent(absent, reason)
     return [column for column in needed if column in columns]

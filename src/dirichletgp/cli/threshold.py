@@ -7,7 +7,7 @@ import typer
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
 from .class_names import class_called
-from .console import print_json, say, with_one_line_errors
+from .console import print_json, printable, say, with_one_line_errors
 from .labelled_table import listed
 from .new_values import NewValues
 from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath, TargetName
@@ -40,6 +40,12 @@ def threshold(
     The rows that the model was fitted to choose it, each predicted without itself; or, with
     --new-rows, rows that it was not fitted to.
     """
+    if (precision is None) == (recall is None):
+        given = "neither" if precision is None else "both"
+        raise TableError(
+            f"{given} of --precision and --recall: say which of the two is wanted, and how much",
+            "one of them, such as --precision 0.9",
+        )
     fitted = TableModel.load(model, one_or_several(target) if target else None)
     if not isinstance(fitted.target, str) and not new_rows:
         raise TableError(
@@ -60,9 +66,11 @@ def threshold(
     wanted: dict[str, Any] = {"precision": precision, "recall": recall, "label": wanted_label}
     found = fitted.classifier.threshold(X, y, left_out=not new_rows, **wanted)
     if as_json:
-        print_json({"model": model, "table": table, "rows": len(y)} | found._asdict())
+        asked = {"model": model, "table": table, "rows": len(y), "label": labels[place]}
+        print_json(asked | found._asdict())
         return
     low, high = found.value_interval
+    print(f"label {printable(labels[place])}")
     print(f"threshold {found.value:.4f} (95 % interval {low:.4f} to {high:.4f})")
     for name in ("precision", "recall"):
         low, high = getattr(found, f"{name}_interval")

@@ -10,6 +10,8 @@ from .labelled_table import LabelledTable, Target
 
 _MOST_CLASSES = 1_000
 _MOST_NUMBERS = 50
+# Of so many values, more than this share of them different, none is a class to learn.
+_FEWEST_DIFFERENT, _NEARLY_ALL = 20, 0.9
 _MOST_TEST_ROWS = 50_000
 
 
@@ -32,12 +34,15 @@ def check_classes(rows: LabelledTable, target: Target, name: str) -> None:
     n_classes = len(texts.distinct)
     if n_classes < 2:
         raise TableError(f"{name}: the target {target!r} has one class only, {texts.distinct[0]!r}")
+    n_rows = len(rows.numbers)
+    unique = n_rows >= _FEWEST_DIFFERENT and n_classes > _NEARLY_ALL * n_rows
+    why = f"; of {n_rows:,} values nearly all are different" if unique else ""
     found = f"{name}: the target {target!r} has {n_classes:,} different"
     if not any(np.isnan(as_number(text)) for text in texts.distinct):
-        if n_classes > _MOST_NUMBERS:
-            raise TableError(f"{found} numbers; a number is estimated by regression")
-    elif n_classes > _MOST_CLASSES:
-        raise TableError(f"{found} texts; that is no class")
+        if unique or n_classes > _MOST_NUMBERS:
+            raise TableError(f"{found} numbers; a number is estimated by regression{why}")
+    elif unique or n_classes > _MOST_CLASSES:
+        raise TableError(f"{found} texts; that is no class{why}")
 
 
 def hold_out(rows: LabelledTable, share: float, seed: int) -> SplitTable:

@@ -5,6 +5,7 @@ import os
 from .archive import MAGIC
 
 MODEL, PAGE, TABLE = "model", "HTML page", "table"
+_USUAL_NAMES = {MODEL: "model.dgp", PAGE: "report.html", TABLE: "rows.csv"}
 _PAGE_STARTS = (b"<!doctype html", b"<html")
 _TABLE_STARTS = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 _LOOKED_AT = 4_096
@@ -31,7 +32,15 @@ def may_replace(path: str | os.PathLike[str], kind: str) -> bool:
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str, overwrite: bool) -> None:
-    """`FileExistsError` if a file of another kind is there, unless it is to be overwritten."""
+    """`FileExistsError` if a file of another kind is there, unless it is to be overwritten.
+
+    A folder cannot be: `IsADirectoryError`.
+    """
+    if os.path.isdir(path):
+        example = os.path.join(os.fspath(path), _USUAL_NAMES[kind])
+        raise IsADirectoryError(
+            f"{os.fspath(path)!r} is a folder; pass the path of a file, such as {example!r}."
+        )
     if not overwrite and not may_replace(path, kind):
         raise FileExistsError(
             f"{os.fspath(path)!r} exists and is no {kind}; "

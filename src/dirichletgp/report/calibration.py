@@ -59,6 +59,11 @@ class CalibrationError(NamedTuple):
         return max(0.0, self.value - self.by_chance, abs(self.bias) - self.doubt)
 
     @property
+    def low_is_of_means(self) -> bool:
+        """Whether the means alone tell that the true error is not smaller, and bins tell less."""
+        return self.low > max(0.0, self.value - self.by_chance)
+
+    @property
     def high(self) -> float:
         """The true error is not above this."""
         return min(1.0, self.value + self.by_chance)

@@ -71,11 +71,7 @@ def _words(bins: list[dict[str, float]]) -> list[str]:
     ]
     if "lower" not in bins[0]:
         return said
-    outside = [b for b in bins if not b["lower"] <= b["accuracy"] <= b["upper"]]
-    surer = ": there the model is surer than it should be" if outside else ""
-    said.append(
-        f"The band misses it at {_so_many(outside, bins).lower()} points{_places(outside)}{surer}."
-    )
+    said.append(_misses_of_the_band(bins))
     vague = [b for b in bins if b["upper"] - b["lower"] > _TELLS_NOTHING]
     if vague:
         said.append(
@@ -83,6 +79,19 @@ def _words(bins: list[dict[str, float]]) -> list[str]:
             "diagonal nearly whatever comes true: there it is no evidence."
         )
     return said
+
+
+def _misses_of_the_band(bins: list[dict[str, float]]) -> str:
+    """Where the band is too narrow, and on which side: that is not where the model is off."""
+    fewer = [b for b in bins if b["accuracy"] < b["lower"]]
+    more = [b for b in bins if b["accuracy"] > b["upper"]]
+    points = f"The band misses it at {_so_many(fewer + more, bins).lower()} points"
+    sides = []
+    if fewer:
+        sides.append(f"fewer came true than its lower end allows for{_places(fewer)}")
+    if more:
+        sides.append(f"more came true than its upper end allows for{_places(more)}")
+    return f"{points}, where it is too narrow: {', '.join(sides)}." if sides else f"{points}."
 
 
 def _so_many(some: list[dict[str, float]], bins: list[dict[str, float]]) -> str:

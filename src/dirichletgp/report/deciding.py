@@ -7,10 +7,9 @@ from scipy.stats import poisson
 
 from .._gp.core.arrays import Array, Integers
 from .._gp.decisions.costs import cheapest
+from .._gp.decisions.label_issues import UNLIKELY
 from .._gp.decisions.thresholds import PRECISION, RECALL, Reached, threshold_for
 
-# A label that the model gives less than this is worth checking.
-_UNLIKELY = 0.05
 _MOST_LISTED = 8
 # How many false alarms a row of the second class that is missed may cost.
 _RATIOS = (1.0, 2.0, 5.0, 10.0, 20.0, 0.5, 0.2)
@@ -35,12 +34,12 @@ def labels_to_check(
         What the rows are called.
     """
     own = prob[np.arange(len(codes)), codes]
-    unlikely = np.flatnonzero(own < _UNLIKELY)
+    unlikely = np.flatnonzero(own < UNLIKELY)
     listed = unlikely[np.argsort(own[unlikely], kind="stable")][:_MOST_LISTED]
     best = prob.argmax(axis=1)
-    expected = float(np.where(prob < _UNLIKELY, prob, 0.0).sum())
+    expected = float(np.where(prob < UNLIKELY, prob, 0.0).sum())
     return {
-        "below": _UNLIKELY,
+        "below": UNLIKELY,
         "found": len(unlikely),
         "expected": expected,
         "at_most": int(poisson.ppf(_LEVEL, expected)),

@@ -43,9 +43,9 @@ def calibration_verdict(error: CalibrationError) -> Verdict:
         )
     sentences = [
         f"On these {error.n_rows:,} rows confidence and accuracy differ by {_points(error.value)} "
-        f"on average; a perfectly calibrated model would show up to {100 * error.by_chance:.1f} "
-        "by chance.",
-        f"The true error is {between} (95\u00a0%).",
+        f"on average over bins; a perfectly calibrated model would show up to "
+        f"{100 * error.by_chance:.1f} by chance.",
+        f"The true error is {between} (95\u00a0%){_what_the_lower_end_rests_on(error)}.",
         _direction(error),
     ]
     return Verdict(level, headline, sentences)
@@ -55,6 +55,16 @@ def _points(share: float) -> str:
     """A difference of probabilities, in percentage points."""
     value = f"{100 * share:.1f}"
     return f"{value} percentage point{'' if value == '1.0' else 's'}"
+
+
+def _what_the_lower_end_rests_on(error: CalibrationError) -> str:
+    """Said where bins alone would not have told it: without it the numbers seem to disagree."""
+    if not error.low_is_of_means:
+        return ""
+    return (
+        f"; the lower end rests on the means over all rows, which are "
+        f"{_points(abs(error.bias))} apart and would be up to {100 * error.doubt:.1f} by chance"
+    )
 
 
 def _direction(error: CalibrationError) -> str:

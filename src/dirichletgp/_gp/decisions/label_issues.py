@@ -11,6 +11,8 @@ from scipy.spatial.distance import cdist
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.kernels import Kernel
 
+UNLIKELY = 0.05
+"""A label of less probability is worth checking."""
 # Of so many labels that look wrong, the rows most like them are searched for.
 _TWINS_OF = 500
 # Correlation of the latent function at two rows that are all but the same.
@@ -56,6 +58,8 @@ class LabelIssues:
     >>> issues = classifier.label_issues(X, y)
     >>> int(issues.rows[0]), int(issues.given[0]), int(issues.suggested[0])
     (7, 2, 0)
+    >>> len(issues) >= issues.n_unlikely >= 1, issues.expected < 15
+    (True, True)
     """
 
     rows: Integers
@@ -68,6 +72,22 @@ class LabelIssues:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def expected(self) -> float:
+        """How many labels would be listed by chance, if these probabilities are the true ones.
+
+        Classes that overlap are part of it. So are wrong labels as far as the model has learned
+        to expect them: that no more are listed does not say that all are right.
+        """
+        likeliest = self.quality.copy()
+        likeliest[self.rows] = self.suggested_probability
+        return float(np.sum(1.0 - likeliest))
+
+    @property
+    def n_unlikely(self) -> int:
+        """How many of those listed have a probability below 5 %."""
+        return int(np.sum(self.probability < UNLIKELY))
 
     def as_dict(self) -> dict[str, AnyArray]:
         """The columns of the list; ``pandas.DataFrame(issues.as_dict())`` is a table."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from ..core.arrays import AnyArray, Array, Integers
 from .categorical import FROM_DTYPE, asks_for_categories, categorical_columns
 from .columns import Columns
-from .door import FLOATS, is_frame, missing_in
+from .door import FLOATS, is_frame, missing_in, refuse_repeated_names
 from .frames import Frame, has_numbers_only, is_missing
 from .in_memory import Chunk, Encoder, InMemoryRows, Summary
 from .learning import Wishes, are_ids, learned_columns
@@ -77,6 +77,7 @@ class ArrayRows:
 def checked_rows(given: "Given") -> tuple[AnyArray, AnyArray, Columns]:
     """The matrix (n, D) of the rows that `fit` was given, labels (n,), and what the columns are."""
     noted = _noted(given.estimator)
+    refuse_repeated_names(given.X)
     refuse_missing_labels(given.y)
     if _has_kinds(given):
         validate_data(noted, given.X, given.y, skip_check_array=True)
@@ -97,6 +98,8 @@ def checked_numbers(X: Any, y: Any, estimator: str) -> tuple[AnyArray, AnyArray,
     name, so that a fit which fails leaves the real one as it was.
     """
     noted = _noted(estimator)
+    refuse_repeated_names(X)
+    refuse_a_name(y)
     way = numbers_only(estimator)
     rows, labels = _as_numbers(noted, X, y, way)
     found = getattr(noted, "feature_names_in_", None)
@@ -107,6 +110,7 @@ def checked_numbers(X: Any, y: Any, estimator: str) -> tuple[AnyArray, AnyArray,
 
 def new_numbers(estimator: Any, X: Any) -> AnyArray:
     """Rows of finite numbers (n, D) for a fitted estimator, which has features like them."""
+    refuse_repeated_names(X)
     way = numbers_only(type(estimator).__name__)
     try:
         rows: AnyArray = validate_data(
@@ -140,6 +144,7 @@ def refuse_missing_labels(y: Any) -> None:
     """`ValueError` if rows have no label."""
     if y is None:
         return
+    refuse_a_name(y)
     labels = np.asarray(y)
     n_missing = 0
     if labels.dtype.kind == "f":
@@ -151,6 +156,15 @@ def refuse_missing_labels(y: Any) -> None:
             f"y has no label in {n_missing:,} of {labels.size:,} rows: Input y contains NaN or "
             "None. Drop those rows from X, y and sample_weight; X[known] and y[known] with "
             "known = ~pandas.isna(y) are the others."
+        )
+
+
+def refuse_a_name(y: Any) -> None:
+    """`ValueError` if y is the name of a column: of rows in memory the labels are wanted."""
+    if isinstance(y, str):
+        raise ValueError(
+            f"y={y!r} is a name; pass the labels themselves, y=frame[{y!r}], and X without that "
+            "column. Names are for files and Arrow tables."
         )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.fields import expect, text, texts, truth
 from ..core.warning import warn_caller
+from .door import refuse_repeated_names
 from .frames import Frame, Values, Words
 from .kinds import KINDS, PARTS, Category, Date, Kind, Notify, Number
 from .texts import STYLES, is_date_pattern
@@ -156,6 +157,7 @@ class MixedColumns(Columns):
             return range(self.n_in)
         if frame.names == self.names_in:
             return range(self.n_in)
+        refuse_repeated_names(frame.X)
         place = {name: j for j, name in enumerate(frame.names)}
         used = [kind.name for kind in self.kinds if kind.levels]
         absent = [name for name in used if name not in place]
@@ -178,7 +180,9 @@ class MixedColumns(Columns):
         if (frame.names is None) != (self.names_in is None):
             without = "X does not have valid feature names, but the model was fitted with them"
             other = "X has feature names, but the model was fitted without them"
-            warn_caller(without if frame.names is None else other, UserWarning)
+            # Files and Arrow tables have no numbers as names: there 0, 1, 2 become texts.
+            if frame.names != [str(j) for j in range(self.n_in)]:
+                warn_caller(without if frame.names is None else other, UserWarning)
 
     def described(self) -> list[tuple[str, str]]:
         """The name of each column of X, and what is done with it, in words."""

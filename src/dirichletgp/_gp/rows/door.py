@@ -209,6 +209,21 @@ def missing_in(X: AnyArray, names: list[str] | None) -> Booleans | None:
     return missing if np.any(missing) else None
 
 
+def refuse_repeated_names(X: Any) -> None:
+    """`ValueError` if columns of a frame have the same name: which is meant cannot be told."""
+    if not is_frame(X):
+        return
+    names = X.schema.names if library_of(X) == "pyarrow" else list(X.columns)
+    if len(set(names)) == len(names):
+        return
+    counts = {name: names.count(name) for name in names}
+    repeated = [f"{name!r} ({n} columns)" for name, n in counts.items() if n > 1]
+    named = ", ".join(repeated[:5]) + " and more" * (len(repeated) > 5)
+    raise ValueError(
+        f"X has columns of the same name: {named}. Drop or rename them, so that names are unique."
+    )
+
+
 # Each kind is imported when it is needed: the libraries behind most of them are optional.
 
 

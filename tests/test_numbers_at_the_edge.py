@@ -127,3 +127,16 @@ def test_one_row_of_each_of_many_classes_is_learned():
     X = np.random.default_rng(0).normal(size=(40, 3))
     classifier = quick(n_inducing=None).fit(X, np.arange(40))
     assert classifier.score(X, np.arange(40)) == 1.0
+
+
+def test_classes_that_have_faded_away_are_read_as_gone(tmp_path):
+    """Weights that were halved a thousand times are too small to divide by."""
+    X = np.random.default_rng(0).uniform(0, 3, size=(200, 2))
+    y = np.floor(X).sum(axis=1).astype(int) % 3
+    classifier = DirichletGPClassifier("rbf", n_inducing=6, max_iter=1, n_regions=3, random_state=0)
+    classifier.fit(X, y)
+    for part in classifier._fitted.model.statistics.parts:
+        part.counts[:] = 5e-324
+    classifier.save(tmp_path / "model.dgp")
+    loaded = DirichletGPClassifier.load(tmp_path / "model.dgp")
+    assert all(not part.counts.any() for part in loaded._fitted.model.statistics.parts)

@@ -326,11 +326,13 @@ def test_the_summary_comes_as_json_and_the_documentation_is_filled(run, folder, 
 
 
 def test_a_run_with_failures_says_so_and_ends_with_an_error(run, folder, tmp_path, monkeypatch):
+    from dirichletgp.cli import paper as paper_command
+
     def failed(plan, artefacts, command, draw_only):
         summary = run_paper(plan, artefacts, command, draw_only=True)
         return summary | {"failed": ["magic gpd split 0 failed: MemoryError"]}
 
-    monkeypatch.setattr("dirichletgp.cli.paper.run_paper", failed)
+    monkeypatch.setattr(paper_command, "run_paper", failed)
     where = ["--out", tmp_path, "--data", folder, "--dataset=magic", "--artefact=dataset_table"]
     code, said, _ = run("paper", *where)
     assert code == 1

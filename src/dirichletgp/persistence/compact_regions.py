@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._gp.core.fields import ABOVE_ZERO, NOT_NEGATIVE, Numbers, check_arrays, expect
+from .._gp.core.fields import ABOVE_ZERO, NOT_NEGATIVE, Numbers, check_arrays, expect, faded
 from .._gp.core.kernels import Kernel
 from .._gp.core.regressions import LabelTransform
 from .._gp.core.statistics import ClassStatistics
@@ -78,7 +78,7 @@ def compact_regions_restored(
         prior = arrays["regions/priors"][region]
         expect(abs(float(prior.sum()) - 1.0) < 1e-6, "prior")
         jitter = float(arrays["regions/jitters"][region])
-        counts = arrays["regions/counts"][region]
+        counts = faded(arrays["regions/counts"][region])
         parts: dict[str, Any] = {
             "basis": basis_again(kernel, np.ascontiguousarray(points[region]), jitter),
             "jitter": jitter,

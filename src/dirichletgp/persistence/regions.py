@@ -13,6 +13,7 @@ from .._gp.core.fields import (
     Numbers,
     check_arrays,
     expect,
+    faded,
 )
 from .._gp.core.kernels import Kernel
 from .._gp.core.regional import RegionalStatistics
@@ -138,7 +139,7 @@ def sums_restored(
 
     def part(region: int) -> ClassStatistics:
         own = {
-            "counts": arrays["regions/counts"][region],
+            "counts": faded(arrays["regions/counts"][region]),
             "sums": sums[region],
             "grams": grams[region],
         }

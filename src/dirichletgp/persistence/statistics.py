@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._gp.core.arrays import Array
-from .._gp.core.fields import SUMS, Numbers, Sizes, check_arrays, expect
+from .._gp.core.fields import SUMS, Numbers, Sizes, check_arrays, expect, faded
 from .._gp.core.parallel import Workers, cholesky
 from .._gp.core.regressions import LabelTransform, plus_identity
 from .._gp.core.statistics import ClassStatistics
@@ -38,7 +38,7 @@ def statistics_restored(
     grams = unpacked_grams(arrays["grams"], n_points)
     precision = max(t.precision_in + (n_classes - 1) * t.precision_out for t in transforms)
     _check_definite(grams, 0.5 / precision)
-    return ClassStatistics(arrays["counts"], arrays["sums"], grams)
+    return ClassStatistics(faded(arrays["counts"]), arrays["sums"], grams)
 
 
 def _check_definite(grams: Array, slack: float) -> None:

@@ -83,6 +83,11 @@ class Numbers:
         return bool(np.all(inside))
 
 
+def faded(counts: AnyArray) -> AnyArray:
+    """Weights of rows as they are, but for those that have faded to less than can be divided by."""
+    return np.where(counts < np.finfo(np.float64).tiny, 0.0, counts)
+
+
 def check_arrays(
     fields: Mapping[str, Numbers], arrays: Mapping[str, AnyArray], sizes: Sizes | None = None
 ) -> Sizes:

@@ -57,6 +57,7 @@ class EvenLabelSearch(LabelSearch):
         workers: Workers,
     ):
         super().__init__(statistics, kernel_variance, prior, rows, workers)
+        self._coarse = True  # however few the rows: there are many classes of them
         values, directions = eigh(statistics.total)
         self._eigenvalues = np.maximum(values, 0.0)
         self._vectors = rows.vectors @ directions

@@ -24,7 +24,7 @@ from functools import cache
 
 import numpy as np
 from numpy.polynomial.chebyshev import Chebyshev, chebvander
-from scipy.special import gamma, log_ndtr, wrightomega
+from scipy.special import gamma, log_ndtr, ndtr, wrightomega
 
 from ..arrays import Array
 
@@ -36,6 +36,7 @@ _DEGREE = 3  # total degree of the interpolating polynomial of a cell
 _TAPS = 10  # columns that determine the polynomial of a cell
 _TERMS = [(a, d - a) for d in range(_DEGREE + 1) for a in range(d + 1)]  # by total degree
 _LARGEST_SADDLE = 1.6
+_DEEP = -25.0  # standard deviations: far below, a distribution function is too small to add up
 _BUILDING = threading.Lock()
 
 
@@ -278,18 +279,27 @@ def wide_excess(z: Array, variance: Array) -> Array:
     v = variance[:, None]
     near = np.minimum(z, v)
     sign = np.where(near < 0, 1.0, -1.0) / np.sqrt(v)
-    nodes, weights = _noise_rule()
-    scale = log_ndtr(sign * near)
     total = np.zeros_like(near)
-    for node, weight in zip(nodes, weights, strict=True):
-        total += weight * np.exp(log_ndtr(sign * (near - node)) - scale)
-    log_part = np.log(total) + scale
+    for node, weight in zip(*_noise_rule(), strict=True):
+        total += weight * ndtr(sign * (near - node))
+    log_part = np.log(np.maximum(total, 1e-300))
+    deep = sign * near < _DEEP
+    log_part[deep] = _log_part(near[deep], sign[deep])
     tail = _from_log_tail(np.minimum(log_part, -1e-3), near)
     out = np.where(near < 0, np.log(np.maximum(-log_part, 1e-3)) + near, tail)
     # Far right it is the noise that exceeds z, out of the rule's reach.
     far = z > 0.5 * v
     out[far] = far_excess(z[far], np.broadcast_to(v, z.shape)[far])
     return out
+
+
+def _log_part(z: Array, sign: Array) -> Array:
+    """Logarithm of the mean over the noise, where it is too small for anything else, (k,)."""
+    scale = log_ndtr(sign * z)
+    total = np.zeros_like(z)
+    for node, weight in zip(*_noise_rule(), strict=True):
+        total += weight * np.exp(log_ndtr(sign * (z - node)) - scale)
+    return np.asarray(np.log(total) + scale)
 
 
 def far_excess(z: Array, variance: Array) -> Array:

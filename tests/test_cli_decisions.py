@@ -103,6 +103,19 @@ def test_importance_and_thresholds_as_json(files, model, run):
         assert "dose" in said or "threshold" in said
 
 
+def test_a_threshold_that_nothing_reaches_is_told_in_words(files, model, run, monkeypatch):
+    _, table = files
+    found = DirichletGPClassifier.threshold
+
+    def unreachable(*arguments, **options):
+        return found(*arguments, **options)._replace(value=np.inf)
+
+    monkeypatch.setattr(DirichletGPClassifier, "threshold", unreachable)
+    code, said, error = run("threshold", model, table, "--precision", "0.9")
+    assert not code, error
+    assert said == "label yes\nno threshold reaches a precision of 0.9 on these rows\n"
+
+
 def test_a_threshold_is_told_with_its_label_and_needs_one_target(files, model, run):
     _, table = files
     for options, label in (((), "yes"), (("--label", "no"), "no")):

@@ -1,5 +1,6 @@
 """`dirichletgp threshold`: from which probability on a label has a precision or a recall."""
 
+from math import isinf
 from typing import Annotated, Any
 
 import typer
@@ -71,6 +72,9 @@ def threshold(
         return
     low, high = found.value_interval
     print(f"label {printable(labels[place])}")
+    if isinf(found.value):
+        print(f"no threshold reaches a precision of {precision:g} on these rows")
+        return
     print(f"threshold {found.value:.4f} (95 % interval {low:.4f} to {high:.4f})")
     for name in ("precision", "recall"):
         low, high = getattr(found, f"{name}_interval")

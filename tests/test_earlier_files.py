@@ -131,3 +131,12 @@ def test_the_command_line_reads_a_model_of_tables(tmp_path, monkeypatch):
             assert found[name].to_pylist() == before[name].to_pylist()
         elif name not in asked_anew:
             np.testing.assert_allclose(found[name], before[name], rtol=0, atol=1e-12)
+
+
+def test_a_file_with_votes_of_copies_predicts_what_it_did():
+    with np.load(FILES / "expected_v0_2_copies.npz", allow_pickle=False) as file:
+        rows, expected = file["rows"], file["probabilities"]
+    classifier = DirichletGPClassifier.load(FILES / "v0_2_copies.dgp").set_params(tolerance=0)
+    assert classifier.n_remembered_rows_ == 60
+    np.testing.assert_allclose(classifier.predict_proba(rows), expected, rtol=0, atol=1e-12)
+    assert classifier._fitted.seen is not None

@@ -386,7 +386,8 @@ class DirichletGPClassifier(DecidingClassifier):
             background=None if origin is None else sample.background(origin),
         )
         learns = self.label_transform == "learned" and self.max_iter > 0
-        if self.copies == "auto" and learns and settled and _may_have_copies(material, encoder):
+        wanted = settings.copies == "auto" and learns and settled
+        if wanted and _may_have_copies(material, encoder):
             with progress.stage(Stage.COPIES):
                 fitted = self._with_copies(fitted, material.sample)
                 worth = fitted.copies and f"votes, beside {fitted.copies.worth:g} of the model"

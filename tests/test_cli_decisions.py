@@ -142,3 +142,46 @@ def test_wrong_options_are_refused_in_a_line(files, model, run, options, problem
     assert code == 2
     assert error.startswith("error: ")
     assert problem in error
+
+
+@pytest.fixture
+def others(files):
+    """Rows like those of the table, none of which the model was fitted to."""
+    folder, table = files
+    header, *lines = table.read_text().splitlines()
+    moved = [f"{float(line.split(',', 1)[0]) + 0.01:.4f},{line.split(',', 1)[1]}" for line in lines]
+    path = folder / "others.csv"
+    path.write_text("\n".join([header, *moved]) + "\n")
+    return path
+
+
+def test_rows_that_were_never_there_choose_no_threshold_as_if_left_out(model, others, run):
+    code, said, error = run("threshold", model, others, "--recall", "0.8")
+    assert (code, said) == (2, "")
+    error = " ".join(error.split())
+    assert "rows seem not to be rows that the model was fitted to" in error
+    assert "if none of these is one of them, --new-rows" in error
+    code, said, error = run("threshold", model, others, "--recall", "0.8", "--new-rows", "--json")
+    assert not code, error
+    assert json.loads(said)["warnings"] == []
+
+
+def test_training_rows_that_are_called_new_are_warned_of(files, model, run):
+    _, table = files
+    code, said, error = run("threshold", model, table, "--recall", "0.8", "--new-rows", "--json")
+    assert not code, error
+    assert "all 160 rows seem to be rows that the model was fitted to" in " ".join(error.split())
+    assert len(json.loads(said)["warnings"]) == 1
+
+
+def test_a_table_without_rows_is_told_in_one_line_and_nothing_is_written(files, model, run):
+    folder, table = files
+    header = folder / "header.csv"
+    header.write_text(table.read_text().splitlines()[0] + "\n")
+    out = folder / "none.csv"
+    for more in ((), ("-o", out)):
+        code, said, error = run("predict", model, header, *more)
+        assert (code, said) == (2, "")
+        assert "header.csv has no rows" in " ".join(error.split())
+        assert len(error.splitlines()) <= 2
+    assert not out.exists()

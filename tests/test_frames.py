@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from dirichletgp import (
     DirichletGPClassifier,
@@ -19,6 +20,7 @@ from dirichletgp._gp.rows.columns import Columns
 from dirichletgp._gp.rows.frames import Frame
 from dirichletgp._gp.rows.learning import Wishes, learned_columns
 from dirichletgp._gp.rows.texts import Texts, date_reading, number_reading
+from dirichletgp.report import write_report
 
 pytestmark = pytest.mark.filterwarnings("ignore:Rows left out:RuntimeWarning")
 
@@ -370,6 +372,33 @@ def test_rows_without_a_label_are_counted(data, missing):
         quick().partial_fit(frame, labels)
     with pytest.raises(ValueError, match="no label in 2 of 60 rows"):
         quick().fit(pl.from_pandas(frame), pl.Series([None, None, *y[2:]]))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("classifier", [quick(), NystromRidgeClassifier(n_inducing=5)])
+def test_rows_without_a_label_cannot_be_judged(data, tmp_path, classifier, missing):
+    pytest.importorskip("jinja2", reason="a report needs jinja2")
+    frame, y = data
+    X = frame[["flag"]].astype(float)
+    labels = pd.Series([missing, missing, *y[2:]], dtype=object)
+    told = r"y has no label in 2 of 60 rows.*Drop those rows from X, y"
+    with pytest.raises(ValueError, match=told):
+        clone(classifier).fit(X, labels)
+    model = clone(classifier).fit(X, y)
+    with pytest.raises(ValueError, match=told):
+        model.score(X, labels)
+    with pytest.raises(ValueError, match=told):
+        write_report(tmp_path / "report.html", model, X, labels)
+    assert not list(tmp_path.iterdir())
+    assert model.score(X, y) == pytest.approx(np.mean(model.predict(X) == y))
+
+
+def test_no_rows_are_refused_in_the_words_of_scikit_learn(data):
+    frame, y = data
+    for X in (frame, frame[["number"]].fillna(0.0), frame[["number"]].fillna(0.0).to_numpy()):
+        told = rf"0 sample\(s\) \(shape=\(0, {X.shape[1]}\)\) while a minimum of 1 is required"
+        with pytest.raises(ValueError, match=told):
+            quick().fit(X, y).predict(X[:0])
 
 
 # New rows

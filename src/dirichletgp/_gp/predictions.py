@@ -31,7 +31,7 @@ from .core.probabilities.uncertainty import (
 )
 from .core.regressions import LabelTransform
 from .core.warning import warn_caller
-from .rows.arrays import are_votes, checked_labels
+from .rows.arrays import are_votes, checked_labels, refuse_missing_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in, refuse_repeated_names
 from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
@@ -140,6 +140,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return None
         rows, labels = self._matrix_and_labels(X, y)
         return fitted.seen.about_copies(rows, fitted.encoder.codes(labels))
+
+    def rows_not_seen_in(self, X: Any, y: Any) -> str | None:
+        """A sentence if rows with labels seem not to be rows of the fit; for commands.
+
+        The same limits as for `rows_seen_in`.
+        """
+        fitted = self._fitted
+        if fitted.seen is None:
+            return None
+        rows, labels = self._matrix_and_labels(X, y)
+        return fitted.seen.about_strangers(rows, fitted.encoder.codes(labels))
 
     def fitted_names(self) -> list[str]:
         """For each scaled column the name of the column of X that it comes from; for displays."""
@@ -307,6 +318,26 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
             return self._lazily(self.predict, X, (), self._fitted.classes.dtype)
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows whose likeliest class is their label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Rows that the model was not fitted to.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        float
+            `sklearn.metrics.accuracy_score`.
+        """
+        if not is_tensor(y) and not is_dask(y):
+            refuse_missing_labels(y)
+        return float(super().score(X, y, sample_weight))
 
     def latent_mean_and_variance(self, X: ArrayLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent functions, each of shape (n, n_classes)."""
@@ -588,7 +619,10 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         if not columns.is_plain:
             matrix = columns.matrix(X)
             if not len(matrix):
-                raise ValueError("Found array with 0 sample(s), a minimum of 1 is required.")
+                raise ValueError(
+                    f"Found array with 0 sample(s) (shape=(0, {columns.n_in})) while a minimum of "
+                    f"1 is required by {type(self).__name__}."
+                )
             return matrix
         if type(X) is np.ndarray and _is_plainly_right(X, columns):
             rows = X
@@ -674,8 +708,7 @@ def _warn_of_strangers(fitted: Fitted, rows: AnyArray, codes: Integers) -> None:
     if said is not None:
         warn_caller(
             f"{said}: what was never there cannot be left out, and these probabilities are wrong. "
-            "For new rows use predict_proba, or threshold with left_out=False (on the command line "
-            "--new-rows).",
+            "For new rows use predict_proba, or threshold with left_out=False.",
             UserWarning,
         )
 

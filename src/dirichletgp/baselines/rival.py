@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._gp.core.arrays import AnyArray, Array
 from .._gp.core.kernels import Kernel
-from .._gp.rows.arrays import ArrayRows, checked_numbers, new_numbers
+from .._gp.rows.arrays import ArrayRows, checked_numbers, new_numbers, refuse_missing_labels
 from .._gp.rows.columns import Columns
 from .._gp.rows.door import SampleSize
 from .._gp.rows.in_memory import Chunk, Encoder, InMemoryRows
@@ -62,6 +62,11 @@ class RivalClassifier(ClassifierMixin, BaseEstimator):
         """The likeliest class of each row, of shape (n,)."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows (n, n_features) whose likeliest class is their label (n,)."""
+        refuse_missing_labels(y)
+        return float(super().score(X, y, sample_weight))
 
     def _prepared(self, X: Any, y: Any, sample_weight: Any, rng: np.random.RandomState) -> Prepared:
         """Training rows, checked; nothing of the estimator changes."""

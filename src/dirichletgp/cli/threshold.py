@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._gp.core.arrays import AnyArray
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import read_table
 from .class_names import class_called
@@ -64,11 +65,16 @@ def threshold(
     read = read_table(table, format, encoding)
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
+    warnings = fitted.warnings(X, y) if new_rows else []
+    if not new_rows:
+        _refuse_strangers(fitted, X, y)
+    for warning in warnings:
+        say(f"warning: {warning}")
     wanted: dict[str, Any] = {"precision": precision, "recall": recall, "label": wanted_label}
     found = fitted.classifier.threshold(X, y, left_out=not new_rows, **wanted)
     if as_json:
         asked = {"model": model, "table": table, "rows": len(y), "label": labels[place]}
-        print_json(asked | found._asdict())
+        print_json(asked | {"warnings": warnings} | found._asdict())
         return
     low, high = found.value_interval
     print(f"label {printable(labels[place])}")
@@ -81,3 +87,13 @@ def threshold(
         print(f"{name} {getattr(found, name):.3f} ({low:.3f} to {high:.3f})")
     how = "not fitted to" if new_rows else "each predicted without itself"
     say(f"from {len(y):,} rows, {how}")
+
+
+def _refuse_strangers(fitted: TableModel, X: AnyArray, y: AnyArray) -> None:
+    """`TableError` if rows (n, D) with labels (n,) are to be left out that were never there."""
+    said = fitted.classifier.rows_not_seen_in(X, y)
+    if said is not None:
+        raise TableError(
+            f"{said}: what was never there cannot be left out; pass the rows of the fit as they "
+            "were, or, if none of these is one of them, --new-rows"
+        )

@@ -10,6 +10,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils import _safe_indexing
 
 from .._gp.core.arrays import AnyArray, Array, Integers
+from .._gp.rows.arrays import refuse_missing_labels
 from ..plotting import feature_relevance
 from ..plotting.kernels import feature_names_of, has_fitted_kernel
 from ..plotting.pipelines import innermost_classifier, require, transformed_rows
@@ -136,6 +137,7 @@ def _numbers(shown: Any, n: int) -> Integers:
 
 def _codes(y: ArrayLike, classes: AnyArray) -> Integers:
     """Columns of the true classes."""
+    refuse_missing_labels(y)
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) == 0:
         raise ValueError(f"y has shape {labels.shape}, expected (n,) with at least one label")

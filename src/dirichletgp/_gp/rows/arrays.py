@@ -99,7 +99,7 @@ def checked_numbers(X: Any, y: Any, estimator: str) -> tuple[AnyArray, AnyArray,
     """
     noted = _noted(estimator)
     refuse_repeated_names(X)
-    refuse_a_name(y)
+    refuse_missing_labels(y)
     way = numbers_only(estimator)
     rows, labels = _as_numbers(noted, X, y, way)
     found = getattr(noted, "feature_names_in_", None)

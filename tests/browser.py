@@ -122,9 +122,10 @@ class Browser:
         shot = self._call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
-    def pdf(self, path):
-        a4 = {"paperWidth": 8.27, "paperHeight": 11.69}
-        printed = self._call("Page.printToPDF", preferCSSPageSize=True, **a4)
+    def pdf(self, path, inches=(8.27, 11.69)):
+        """Print on paper of a width and a height, A4 unless told."""
+        paper = dict(zip(("paperWidth", "paperHeight"), inches, strict=True))
+        printed = self._call("Page.printToPDF", preferCSSPageSize=True, **paper)
         Path(path).write_bytes(base64.b64decode(printed["data"]))
 
     def _call(self, method, **parameters):

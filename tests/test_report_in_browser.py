@@ -1,5 +1,9 @@
 """The report in a real browser: it draws, it answers, it complains about nothing."""
 
+import shutil
+import subprocess
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -223,6 +227,30 @@ def test_text_has_the_contrast_that_guidelines_ask_for(reports, dark):
 def test_it_prints(page, tmp_path):
     page.pdf(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").stat().st_size > 20_000
+
+
+def empty_below(picture):
+    """Shares of a page that are empty below what is printed in its left and in its right half."""
+    ink = plt.imread(picture)[..., :3].min(axis=-1) < 0.8
+    halves = np.array_split(ink, 2, axis=1)
+    return [
+        1 - (np.flatnonzero(half.any(axis=1)).max(initial=-1) + 1) / len(ink) for half in halves
+    ]
+
+
+@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="pdftoppm (poppler) is not here")
+@pytest.mark.parametrize("paper", [(8.27, 11.69), (8.5, 11)], ids=["A4", "Letter"])
+@pytest.mark.parametrize("n_classes", [2, 14])
+def test_no_page_on_paper_ends_in_a_large_gap(browser, reports, tmp_path, n_classes, paper):
+    browser.open(reports[n_classes])
+    browser.pdf(tmp_path / "report.pdf", paper)
+    command = ["pdftoppm", "-r", "40", "-png", tmp_path / "report.pdf", tmp_path / "page"]
+    subprocess.run(command, check=True)
+    *pages, last = sorted(tmp_path.glob("page*.png"))
+    assert len(pages) >= 2
+    assert max(min(empty_below(page)) for page in pages) < 0.25
+    assert max(max(empty_below(page)) for page in pages) < 0.33
+    assert min(empty_below(last)) < 0.9
 
 
 def test_the_price_of_declining_moves_the_cheapest_share(page):

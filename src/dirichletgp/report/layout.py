@@ -28,10 +28,10 @@ class Layout(NamedTuple):
 def layout_of(numbers: ReportNumbers) -> Layout:
     """Where the cards of a report stand; tables of many classes take the whole width."""
     n_classes = len(numbers.classes)
-    tables = {"confusion": n_classes > _MANY_CLASSES, "thresholds": n_classes > 2}
+    # On paper a long table fills what the columns left of a page; a matrix cannot be cut.
+    tables = {"thresholds": n_classes > 2, "confusion": n_classes > _MANY_CLASSES}
     is_there = {
         "uncertainty": numbers.uncertainty is not None,
-        "relevance": bool(numbers.relevance),
         "history": any(stage["bound_per_row"] for stage in numbers.history),
     }
     others = ["outcomes", "costs"]
@@ -39,9 +39,11 @@ def layout_of(numbers: ReportNumbers) -> Layout:
     others += [card for card, there in is_there.items() if there]
     # The highest first: the small ones then level the columns.
     others.sort(key=lambda card: -_height(card, numbers))
-    columns: tuple[list[str], list[str]] = ([], [])
-    heights = [0.0, 0.0]
-    for card in ["reliability", "rejection", "classwise", *others]:
+    # Next to what everybody looks at first; on paper a list goes on where a chart does not fit.
+    first = ["reliability", *(["relevance"] if numbers.relevance else [])]
+    columns: tuple[list[str], list[str]] = (first, [])
+    heights = [sum(_height(card, numbers) for card in first), 0.0]
+    for card in ["rejection", "classwise", *others]:
         shorter = int(heights[1] < heights[0])
         columns[shorter].append(card)
         heights[shorter] += _height(card, numbers)

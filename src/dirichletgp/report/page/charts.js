@@ -91,7 +91,7 @@ const charts = (() => {
     const { root, x, y } = frame(container, {
       x: [0, wide], y: [floor, top], yScale: log, xTicks: ticks(0, wide, 5), yTicks: [...names.keys()].filter((v) => v <= top),
       xFormat: String, yFormat: (v) => names.get(v),
-      xLabel: "Noise in the labels (aleatoric, nats)", yLabel: "Lack of data (epistemic, nats)",
+      xLabel: "Noise in the labels (aleatoric), nats", yLabel: "Lack of data (epistemic)",
     });
     const places = points.map(([aleatoric, epistemic]) => [x(aleatoric), y(epistemic)]);
     const order = points.map((_, i) => i).sort((a, b) => points[b][2] - points[a][2]);
@@ -121,7 +121,7 @@ const charts = (() => {
     const { root, x, y, top, bottom } = frame(container, {
       x: [1, Math.max(2, total)], y: range, xTicks: ticks(1, Math.max(2, total), 6).filter((v) => v >= 1 && Number.isInteger(v)),
       yTicks: ticks(0, range[1], 5), xFormat: String, yFormat: (v) => v.toFixed(digits),
-      xLabel: "Evaluation", yLabel: "Gained in the stage (nats per row)",
+      xLabel: "Evaluation", yLabel: "Gained (nats per row)",
     });
     const readings = [];
     let start = 1;

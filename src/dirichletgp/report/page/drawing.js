@@ -29,7 +29,7 @@ const draw = (() => {
   function frame(container, options) {
     container.textContent = "";
     const width = kit.paper ? 320 : Math.max(260, Math.round(container.clientWidth) || 460);
-    const height = options.height || Math.round(Math.min(width * (kit.paper ? 0.7 : 0.78), 380));
+    const height = options.height || Math.round(Math.min(width * (kit.paper ? 0.58 : 0.78), 380));
     const margin = { top: 12, right: 14, bottom: 46, left: 64, ...options.margin };
     const root = node("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", focusable: "false" }, container);
     const right = width - margin.right, bottom = height - margin.bottom;

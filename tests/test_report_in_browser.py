@@ -333,7 +333,26 @@ def test_no_card_is_half_empty_and_columns_end_together(browser, reports, n_clas
         "[...document.querySelectorAll('.column')]"
         ".map(c => c.lastElementChild.getBoundingClientRect().bottom)"
     )
-    assert abs(ends[0] - ends[1]) < 450
+    assert abs(ends[0] - ends[1]) < 250
+
+
+def test_what_costs_more_than_the_chart_is_high_leaves_it(page):
+    """A line along the top would say that the cost is the same there."""
+    field = "document.getElementById('alarm-cost')"
+    page.run(f"{field}.value = 9, {field}.dispatchEvent(new Event('input', {{bubbles: true}}))")
+    page.settle()
+    heights = page.run(
+        "[...document.querySelector('#chart-outcomes .line').getAttribute('d')"
+        ".matchAll(/[ML]\\S+ (\\S+?)(?=L|$)/g)].map(m => Number(m[1]))"
+    )
+    top = page.run(
+        "Number(document.querySelector('#chart-outcomes clipPath rect').getAttribute('y'))"
+    )
+    assert len(heights) > 50
+    assert sum(height < top for height in heights) > 1
+    assert page.run(
+        "document.querySelector('#chart-outcomes .line').closest('[clip-path]') !== null"
+    )
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -1,5 +1,7 @@
 """Which card of the page stands where: two columns of about the same height, then the wide ones."""
 
+from itertools import compress, product
+from operator import not_
 from typing import NamedTuple
 
 from .directions import MOST_FEATURES
@@ -28,7 +30,7 @@ class Layout(NamedTuple):
 def layout_of(numbers: ReportNumbers) -> Layout:
     """Where the cards of a report stand; tables of many classes take the whole width."""
     n_classes = len(numbers.classes)
-    # On paper a long table fills what the columns left of a page; a matrix cannot be cut.
+    # On paper a long table fills what the columns left of a page; a matrix is better not cut.
     tables = {"thresholds": n_classes > 2, "confusion": n_classes > _MANY_CLASSES}
     is_there = {
         "uncertainty": numbers.uncertainty is not None,
@@ -37,19 +39,35 @@ def layout_of(numbers: ReportNumbers) -> Layout:
     others = ["outcomes", "costs"]
     others += [card for card, is_wide in tables.items() if not is_wide]
     others += [card for card, there in is_there.items() if there]
-    # The highest first: the small ones then level the columns.
-    others.sort(key=lambda card: -_height(card, numbers))
     # Next to what everybody looks at first; on paper a list goes on where a chart does not fit.
-    first = ["reliability", *(["relevance"] if numbers.relevance else [])]
-    columns: tuple[list[str], list[str]] = (first, [])
-    heights = [sum(_height(card, numbers) for card in first), 0.0]
-    for card in ["rejection", "classwise", *others]:
-        shorter = int(heights[1] < heights[0])
-        columns[shorter].append(card)
-        heights[shorter] += _height(card, numbers)
+    left = ["reliability", *(["relevance"] if numbers.relevance else [])]
+    heights = {card: _height(card, numbers) for card in [*left, "rejection", "classwise", *others]}
+    columns = _level((left, ["rejection"]), ["classwise", *others], heights)
     wide = [card for card, is_wide in tables.items() if is_wide]
     wide += ["regions"] if numbers.regions else []
     return Layout(columns, [*wide, "checks", "rows", "made"])
+
+
+def _level(
+    tops: tuple[list[str], list[str]], cards: list[str], heights: dict[str, float]
+) -> tuple[list[str], list[str]]:
+    """Columns with these tops and with all cards, of the most equal heights there are."""
+
+    def apart(columns: tuple[list[str], list[str]]) -> float:
+        left, right = (sum(heights[card] for card in column) for column in columns)
+        return abs(left - right)
+
+    ways = product((True, False), repeat=len(cards))
+    return min(
+        (
+            (
+                tops[0] + list(compress(cards, is_left)),
+                tops[1] + list(compress(cards, map(not_, is_left))),
+            )
+            for is_left in ways
+        ),
+        key=apart,
+    )
 
 
 def _height(card: str, numbers: ReportNumbers) -> float:

@@ -41,16 +41,19 @@ const outcomes = (() => {
   function chart(container, found, place, trivial, onChoose) {
     const top = Math.max(1e-9, trivial, found[place].cost, Math.min(...found.map((l) => l.high))) * 1.35;
     const fifths = [0, 0.2, 0.4, 0.6, 0.8, 1];
-    const { root, x, y, left, right, top: ceiling } = frame(container, {
+    const { root, x, y, left, right, top: ceiling, bottom } = frame(container, {
       x: [0, 1], y: [0, top], xTicks: fifths, yTicks: ticks(0, top, 5), xFormat: percent,
       yFormat: (v) => String(Number(v.toPrecision(3))), xLabel: "Threshold", yLabel: "Mean cost of a row",
     });
-    const within = (v) => Math.max(ceiling, y(v));
+    // What is dearer leaves the chart at its top; the finger stays inside.
+    const clip = node("clipPath", { id: "outcomes-inside" }, root);
+    node("rect", { x: left, y: ceiling, width: right - left, height: bottom - ceiling }, clip);
+    const inside = node("g", { "clip-path": "url(#outcomes-inside)" }, root);
     const across = found.map((l) => x(l.threshold));
-    node("path", { class: "band", d: charts.area(across, found.map((l) => within(l.low)), found.map((l) => within(l.high))) }, root);
+    node("path", { class: "band", d: charts.area(across, found.map((l) => y(l.low)), found.map((l) => y(l.high))) }, inside);
     node("path", { class: "ideal", d: path([[left, y(trivial)], [right, y(trivial)]]) }, root);
-    const places = found.map((l, i) => [across[i], within(l.cost)]);
-    node("path", { class: "line", d: path(places) }, root);
+    node("path", { class: "line", d: path(found.map((l, i) => [across[i], y(l.cost)])) }, inside);
+    const places = found.map((l, i) => [across[i], Math.max(ceiling, y(l.cost))]);
     node("circle", { class: "dot", cx: places[place][0], cy: places[place][1], r: 5 }, root);
     return cursor(container, root, found.map((l, i) => ({
       px: places[i][0], py: places[i][1],

@@ -42,7 +42,7 @@ def messy_rows(n, seed=0):
         "name": [f"person {i}" for i in range(n)],
         "dose": ["" if rng.uniform() < 0.1 else f"{d:.4f}" for d in dose],
         "colour": [f" {COLOURS[c]}" for c in colour],
-        "seen": [str(np.datetime64("2022-01-01") + int(d)) for d in days],
+        "seen": [str(np.datetime64("2022-01-01") + d) for d in days.astype("timedelta64[D]")],
         "unit": ["mg"] * n,
         "sick": ["yes" if s else "no" for s in sick],
     }

@@ -213,7 +213,7 @@ def _of_objects(values: AnyArray) -> Values:
         whole = all(issubclass(kind, int | np.integer) for kind in kinds)
         return Numbers(_as_floats(items), whole)
     if all(issubclass(kind, datetime | date | np.datetime64) for kind in kinds):
-        moments = [np.datetime64("NaT") if is_missing(v) else _moment(v) for v in items]
+        moments = [np.datetime64("NaT", "us") if is_missing(v) else _moment(v) for v in items]
         return Days(_in_days(np.array(moments, dtype="datetime64[us]")))
     if all(issubclass(kind, str | Real | Decimal) for kind in kinds):
         return Words(_coded([None if is_missing(v) else written(v) for v in items]))

@@ -5,7 +5,8 @@
 - version: the code, the changelog and CITATION.cff speak of the same one.
 - dist: wheel and sdist build, install and import lightly; twine finds their metadata right.
 - docs: the site builds, examples and all, without a warning.
-- oldest, newest: the tests, with the oldest and the newest dependencies.
+- oldest, newest: the tests, with the oldest dependencies, and with the newest on the newest Python
+  that is found: dependencies leave old ones behind.
 - 3.11 to 3.14: the tests with the wheel, on each Python that is found on this machine. One that is
   not found is skipped, and the summary says so.
 
@@ -36,8 +37,9 @@ def run(*command):
     subprocess.run(command, cwd=ROOT, check=True)
 
 
-def make(target, pytest_arguments=()):
-    run("make", target, f"ARGS={' '.join(pytest_arguments)}")
+def make(target, pytest_arguments=(), python=None):
+    chosen = [] if python is None else [f"PYTHON={python}"]
+    run("make", target, *chosen, f"ARGS={' '.join(pytest_arguments)}")
 
 
 def check_version():
@@ -62,6 +64,16 @@ def interpreter(version):
         if probe.returncode == 0:
             return str(candidate)
     raise NotHereError(f"python{version} is not on this machine")
+
+
+def newest_interpreter():
+    """The newest Python that is found, None if there is none by its version."""
+    for version in reversed(PYTHONS):
+        try:
+            return interpreter(version)
+        except NotHereError:
+            continue
+    return None
 
 
 def test_wheel(version, pytest_arguments):
@@ -90,8 +102,10 @@ def check(step, pytest_arguments):
         check_version()
     elif step in PYTHONS:
         test_wheel(step, pytest_arguments)
-    elif step in ("oldest", "newest"):
+    elif step == "oldest":
         make(step, pytest_arguments)
+    elif step == "newest":
+        make(step, pytest_arguments, newest_interpreter())
     else:
         make(step)
 

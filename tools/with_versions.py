@@ -4,6 +4,7 @@
 the newest of everything, pre-releases included.
 """
 
+import platform
 import re
 import subprocess
 import sys
@@ -14,10 +15,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def is_of_this_python(place):
+    """Whether there is an environment already, of the Python that runs this."""
+    config = place / "pyvenv.cfg"
+    this = f"version = {platform.python_version()}"
+    return config.exists() and this in config.read_text().splitlines()
+
+
 def main(which, arguments):
     place = ROOT / f".venv-{which}"
-    if not place.exists():
-        venv.create(place, with_pip=True)
+    if not is_of_this_python(place):
+        venv.create(place, with_pip=True, clear=True)
     pip = [
         str(place / "bin" / "python"),
         "-m",

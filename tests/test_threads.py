@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.parallel import Workers
+from dirichletgp._gp.core.probabilities import table
 from dirichletgp._gp.core.regressions import Posterior
 
 METHODS = (
@@ -124,6 +125,20 @@ def test_blas_has_its_threads_back_whatever_happens():
     with pytest.raises(KeyboardInterrupt), workers:
         workers._pool = Interrupted(2)
     assert blas_threads() == limits
+
+
+def test_tables_are_built_with_one_blas_thread_whoever_asks_first(monkeypatch):
+    threads = []
+
+    class Watched(table._Table):
+        def __init__(self, octave):
+            threads.extend(blas_threads())
+            super().__init__(octave)
+
+    monkeypatch.setattr(table, "_Table", Watched)
+    monkeypatch.setattr(table, "_built_table", table._built_table.__wrapped__)
+    table.log_intensity(np.zeros(1), np.ones(1), 1, 3)
+    assert set(threads) == {1}
 
 
 def _predicted(classifier, X, queue):

@@ -27,6 +27,7 @@ from numpy.polynomial.chebyshev import Chebyshev, chebvander
 from scipy.special import gamma, log_ndtr, ndtr, wrightomega
 
 from ..arrays import Array
+from ..parallel import one_blas_thread
 
 STEP = 0.4
 """Spacing of the table's columns: races use it, or a power of two times it."""
@@ -83,7 +84,9 @@ def log_intensity(
 
 @cache
 def _built_table(octave: int) -> "_Table":
-    return _Table(octave)
+    # By whoever asks first, for all: with one BLAS thread its bits do not depend on who that is.
+    with one_blas_thread:
+        return _Table(octave)
 
 
 def _table(octave: int) -> "_Table":
@@ -345,12 +348,13 @@ def _noise_rule(n: int = 16) -> tuple[Array, Array]:
     density = np.exp(-noise - np.exp(-noise))
     basis = np.sqrt(density / density.sum())[None]
     jacobi = np.zeros((n + 1, n + 1))
-    for k in range(n):
-        image = noise * basis[k]
-        jacobi[k, k] = image @ basis[k]
-        for _ in range(2):  # orthogonal to working precision
-            image = image - (basis @ image) @ basis
-        jacobi[k, k + 1] = jacobi[k + 1, k] = np.linalg.norm(image)
-        basis = np.vstack([basis, image / jacobi[k, k + 1]])
-    nodes, vectors = np.linalg.eigh(jacobi[:n, :n])
+    with one_blas_thread:  # as for tables
+        for k in range(n):
+            image = noise * basis[k]
+            jacobi[k, k] = image @ basis[k]
+            for _ in range(2):  # orthogonal to working precision
+                image = image - (basis @ image) @ basis
+            jacobi[k, k + 1] = jacobi[k + 1, k] = np.linalg.norm(image)
+            basis = np.vstack([basis, image / jacobi[k, k + 1]])
+        nodes, vectors = np.linalg.eigh(jacobi[:n, :n])
     return nodes, vectors[0] ** 2

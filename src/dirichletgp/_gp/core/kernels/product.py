@@ -208,6 +208,8 @@ class Product(Kernel):
 
     def of_points(self, points: Array) -> Self:
         """The same kernel for points as rows: each of their values is a level."""
+        if all(map(_are_among, points.T, self.levels)):
+            return self
         columns = zip(points.T, self.levels, strict=True)
         return replace(
             self,
@@ -424,6 +426,14 @@ class Product(Kernel):
             ard=truth(content["ard"], "parameters of the kernel"),
             holes=arrays["holes"] > 0,
         )
+
+
+def _are_among(column: Array, levels: Array) -> bool:
+    """Whether all numbers (n,) that are there are levels; categories have none."""
+    if not len(levels):
+        return True
+    place = np.minimum(np.searchsorted(levels, column), len(levels) - 1)
+    return bool(np.all((levels[place] == column) | (column <= MISSING)))
 
 
 def _same(x: Any, z: Any, on: Operations) -> Any:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Rows that a bundle of columns has at most.
 _BUNDLE = 256
+# Numbers of columns that are computed together: they should stay in cache.
+_NUMBERS_IN_CACHE = 2**16
 
 
 def borders(levels: Array) -> Array:
@@ -34,39 +36,18 @@ def borders(levels: Array) -> Array:
     return np.asarray(levels[:-1] + (0.5 + 2.0**-20) * np.diff(levels))
 
 
-def likeness_of_numbers(x: Any, length: float, exp: Callable[[Any], Any]) -> Any:
+def likeness_of_numbers(x: Any, length: Any, exp: Callable[[Any], Any]) -> Any:
     """E exp(-(x - t)^2 / 2 l^2) with t ~ N(0, 1): how alike x is to an average number."""
     spread = 1.0 + length**2
     return length / np.sqrt(spread) * exp(x * x * (-0.5 / spread))
 
 
-@dataclass(frozen=True)
-class Likeness:
-    """kappa of the levels of a number and the points (B, M), and its derivatives.
-
-    Attributes
-    ----------
-    kappa : ndarray of shape (B, M)
-    by_log_length : ndarray of shape (B, M)
-    by_point : ndarray of shape (B, M)
-    by_logit_likeness : ndarray of shape (B, M)
-    """
-
-    kappa: Array
-    by_log_length: Array
-    by_point: Array
-    by_logit_likeness: Array
-
-
 class NumberColumn:
     """A column of numbers: its levels, and one more for a missing number, the last."""
 
-    def __init__(self, levels: Array, points: Array, missing: float):
-        self._levels = levels
-        self._points = points
+    def __init__(self, levels: Array, missing: float):
         self._missing = missing
         self._borders = borders(levels)
-        self._lacks = points <= missing
         self.size = len(levels) + 1
 
     def codes(self, column: Array) -> Integers:
@@ -75,43 +56,91 @@ class NumberColumn:
         codes[column <= self._missing] = self.size - 1
         return codes
 
-    def kappa(self, length: float, likeness: float) -> Array:
-        """How alike levels and points are, of shape (B, M)."""
-        kappa = np.empty((self.size, len(self._points)))
-        difference = np.subtract.outer(self._levels / length, self._points / length)
+
+@dataclass(frozen=True)
+class Likeness:
+    """kappa of the levels of numbers and the points, and its derivatives.
+
+    Attributes
+    ----------
+    kappa : ndarray of shape (g, B, M)
+    by_log_length : ndarray of shape (g, B, M)
+    by_point : ndarray of shape (g, B, M)
+    by_logit_likeness : ndarray of shape (g, B, M)
+    """
+
+    kappa: Array
+    by_log_length: Array
+    by_point: Array
+    by_logit_likeness: Array
+
+
+class AlikeColumns:
+    """Columns of numbers that have as many levels: what takes a call each takes one for all.
+
+    Parameters
+    ----------
+    places : list of int
+        Where they are among all columns.
+    levels : ndarray of shape (g, B - 1)
+    points : ndarray of shape (g, M)
+        Their values at the points.
+    missing : float
+    """
+
+    def __init__(self, places: list[int], levels: Array, points: Array, missing: float):
+        self.places = places
+        self._levels = levels
+        self._lacks = points <= missing
+        self._some_lack = bool(self._lacks.any())
+        self._points = np.where(self._lacks, 0.0, points)
+
+    def kappa(self, length: Array, likeness: Array) -> Array:
+        """How alike levels and points are, (g, B, M), for parameters (g,) of the columns."""
+        length, likeness = length[:, None], likeness[:, None]
+        n_columns, n_levels = self._levels.shape
+        kappa = np.empty((n_columns, n_levels + 1, self._points.shape[1]))
+        difference = (self._levels / length)[:, :, None] - (self._points / length)[:, None, :]
         difference *= difference
         difference *= -0.5
-        np.exp(difference, out=kappa[:-1])
-        if self._lacks.any():
+        np.exp(difference, out=kappa[:, :-1])
+        if self._some_lack:
             of_levels = likeness * likeness_of_numbers(self._levels, length, np.exp)
-            kappa[:-1, self._lacks] = of_levels[:, None]
-        present = np.where(self._lacks, 0.0, self._points)
-        kappa[-1] = likeness * likeness_of_numbers(present, length, np.exp)
-        kappa[-1, self._lacks] = 1.0
+            np.copyto(kappa[:, :-1], of_levels[:, :, None], where=self._lacks[:, None, :])
+        of_points = likeness * likeness_of_numbers(self._points, length, np.exp)
+        kappa[:, -1] = np.where(self._lacks, 1.0, of_points)
         return kappa
 
-    def derivatives(self, length: float, likeness: float) -> Likeness:
+    def derivatives(self, length: Array, likeness: Array) -> Likeness:
         """`kappa` with its derivatives."""
         kappa = self.kappa(length, likeness)
-        x = np.append(self._levels, 0.0)[:, None]
-        z = np.where(self._lacks, 0.0, self._points)
-        difference = (x - z) / length
-        by_length = kappa * difference**2
-        by_point = kappa * difference / length
-        by_likeness = np.zeros_like(kappa)
-        # A missing number and one that is there: log kappa depends on that one and the length.
+        length, rest = length[:, None], 1.0 - likeness[:, None]
         spread = 1.0 + length**2
-        for rows, columns, present in (
-            (slice(0, -1), self._lacks, x[:-1]),
-            (slice(-1, None), ~self._lacks, z[~self._lacks][None]),
-        ):
-            part = kappa[rows, columns]
-            slope = 1.0 - length**2 / spread + present**2 * length**2 / spread**2
-            by_length[rows, columns] = part * slope
-            by_likeness[rows, columns] = part * (1.0 - likeness)
-        by_point[:, self._lacks] = 0.0
-        by_point[-1] = np.where(self._lacks, 0.0, -kappa[-1] * z / spread)
-        by_length[-1, self._lacks] = 0.0
+        z = self._points
+        difference = np.empty_like(kappa)
+        np.subtract(self._levels[:, :, None], z[:, None, :], out=difference[:, :-1])
+        difference[:, -1] = 0.0
+        difference /= length[:, :, None]
+        by_point = kappa * difference
+        by_length = by_point * difference
+        by_point /= length[:, :, None]
+        by_likeness = np.zeros_like(kappa)
+
+        def slope(present: Array) -> Array:
+            """By the log length, of a missing number and one that is there: log kappa."""
+            return 1.0 - length**2 / spread + (length * present / spread) ** 2
+
+        if self._some_lack:
+            lacks = self._lacks[:, None, :]
+            part = kappa[:, :-1]
+            of_levels = part * slope(self._levels)[:, :, None]
+            np.copyto(by_length[:, :-1], of_levels, where=lacks)
+            np.copyto(by_likeness[:, :-1], part * rest[:, :, None], where=lacks)
+            np.copyto(by_point, 0.0, where=lacks)
+        last = np.where(self._lacks, 0.0, kappa[:, -1])
+        by_length[:, -1] = last * slope(z)
+        by_likeness[:, -1] = last * rest
+        by_point[:, -1] = -last * z / spread
         return Likeness(kappa, by_length, by_point, by_likeness)
 
 
@@ -130,6 +159,27 @@ class CategoryColumn:
     def kappa(self) -> Array:
         """1 for a category and the points that have it, (B, M)."""
         return np.eye(self.size)[:, self._places]
+
+
+def alike_columns(
+    levels: tuple[Array, ...], points: Array, missing: float
+) -> Iterator[AlikeColumns]:
+    """The columns of numbers, as many together as have as many levels and stay in cache."""
+    sizes = np.array([len(of_column) for of_column in levels])
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        places = np.flatnonzero(sizes == size).tolist()
+        most = max(1, _NUMBERS_IN_CACHE // ((size + 1) * max(1, len(points))))
+        for start in range(0, len(places), most):
+            some = places[start : start + most]
+            own = np.stack([levels[j] for j in some])
+            yield AlikeColumns(some, own, np.ascontiguousarray(points.T[some]), missing)
+
+
+def _products(left: Array, right: Array) -> Array:
+    """Inner products (g,) of arrays (g, B, M)."""
+    n = len(left)
+    pairs = left.reshape(n, 1, -1) @ right.reshape(n, -1, 1)
+    return np.asarray(pairs[:, 0, 0])
 
 
 def bundles_of(sizes: list[int]) -> list[list[int]]:
@@ -164,9 +214,10 @@ class ProductAt(KernelAt):
         self.kernel = kernel
         self.points = points
         self.columns: list[NumberColumn | CategoryColumn] = [
-            NumberColumn(levels, column, missing) if len(levels) else CategoryColumn(column)
+            NumberColumn(levels, missing) if len(levels) else CategoryColumn(column)
             for levels, column in zip(kernel.levels, points.T, strict=True)
         ]
+        self._numbers = list(alike_columns(kernel.levels, points, missing))
         self._sizes = [column.size for column in self.columns]
         everything = range(len(self._sizes))
         self._bundles = bundles_of(self._sizes) if bundled else [[j] for j in everything]
@@ -189,14 +240,14 @@ class ProductAt(KernelAt):
     def _factors(self) -> Iterator[tuple[float, Array]]:
         """Share and kappa (B, M) of every column."""
         kernel = self.kernel
+        of_numbers: dict[int, Array] = {}
+        for group in self._numbers:
+            at = group.places
+            kappa = group.kappa(kernel.lengthscale[at], kernel.likeness[at])
+            of_numbers.update(zip(at, kappa, strict=True))
         for j, column in enumerate(self.columns):
-            if isinstance(column, NumberColumn):
-                yield (
-                    float(kernel.shares[j]),
-                    column.kappa(float(kernel.lengthscale[j]), float(kernel.likeness[j])),
-                )
-            else:
-                yield float(kernel.shares[j]), column.kappa()
+            kappa = column.kappa() if isinstance(column, CategoryColumn) else of_numbers[j]
+            yield float(kernel.shares[j]), kappa
 
     @cached_property
     def _factor_tables(self) -> list[Array]:
@@ -258,20 +309,24 @@ class ProductAt(KernelAt):
         by_length = np.zeros(n_features)
         by_likeness = np.zeros(n_features)
         by_point = np.zeros(self.points.shape)
-        for j, by_log in self._by_column(total):
-            column, w = self.columns[j], float(kernel.shares[j])
-            if not isinstance(column, NumberColumn):
-                kappa = column.kappa()
-                by_factor = by_log / (1.0 + w * (kappa - 1.0))
-            else:
-                length, likeness = float(kernel.lengthscale[j]), float(kernel.likeness[j])
-                found = column.derivatives(length, likeness)
-                kappa = found.kappa
-                by_factor = by_log / (1.0 + w * (kappa - 1.0))
-                by_length[j] = w * np.vdot(by_factor, found.by_log_length)
-                by_likeness[j] = w * np.vdot(by_factor, found.by_logit_likeness)
-                by_point[:, j] = w * np.einsum("bm,bm->m", by_factor, found.by_point)
-            by_share[j] = w * (1.0 - w) * (np.vdot(by_factor, kappa) - by_factor.sum())
+        by_log = dict(self._by_column(total))
+        for j, column in enumerate(self.columns):
+            if isinstance(column, CategoryColumn):
+                w, kappa = float(kernel.shares[j]), column.kappa()
+                by_factor = by_log[j] / (1.0 + w * (kappa - 1.0))
+                by_share[j] = w * (1.0 - w) * (np.vdot(by_factor, kappa) - by_factor.sum())
+        for group in self._numbers:
+            at = group.places
+            share = kernel.shares[at]
+            found = group.derivatives(kernel.lengthscale[at], kernel.likeness[at])
+            by_factor = np.stack([by_log[j] for j in at])
+            by_factor /= 1.0 + share[:, None, None] * (found.kappa - 1.0)
+            by_length[at] = share * _products(by_factor, found.by_log_length)
+            by_likeness[at] = share * _products(by_factor, found.by_logit_likeness)
+            of_points = np.einsum("gbm,gbm->gm", by_factor, found.by_point)
+            by_point[:, at] = (share[:, None] * of_points).T
+            of_factors = _products(by_factor, found.kappa) - by_factor.sum(axis=(1, 2))
+            by_share[at] = share * (1.0 - share) * of_factors
         shares, lengths, likenesses = kernel.in_use
         if not kernel.ard:
             by_share = by_share.sum(keepdims=True)

@@ -160,10 +160,26 @@ def test_rows_that_were_never_there_choose_no_threshold_as_if_left_out(model, ot
     assert (code, said) == (2, "")
     error = " ".join(error.split())
     assert "rows seem not to be rows that the model was fitted to" in error
-    assert "if none of these is one of them, --new-rows" in error
+    assert "100% of the 160 rows" in error
+    assert "--new-rows for rows that the model has never seen" in error
     code, said, error = run("threshold", model, others, "--recall", "0.8", "--new-rows", "--json")
     assert not code, error
     assert json.loads(said)["warnings"] == []
+
+
+def test_one_corrected_label_is_warned_of_and_the_others_choose_the_threshold(files, model, run):
+    folder, table = files
+    header, first, *lines = table.read_text().splitlines()
+    other = {"yes": "no", "no": "yes"}
+    start, label = first.rsplit(",", 1)
+    corrected = folder / "corrected.csv"
+    corrected.write_text("\n".join([header, f"{start},{other[label]}", *lines]) + "\n")
+    code, said, error = run("threshold", model, corrected, "--recall", "0.8", "--json")
+    assert not code, error
+    (warning,) = json.loads(said)["warnings"]
+    assert warning.startswith("about 1 of 160 rows seem not to be rows")
+    assert "fit again if labels were corrected" in warning
+    assert " ".join(error.split()).count("seem not to be rows") == 1
 
 
 def test_training_rows_that_are_called_new_are_warned_of(files, model, run):

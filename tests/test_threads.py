@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.parallel import Workers
@@ -137,7 +137,10 @@ def test_tables_are_built_with_one_blas_thread_whoever_asks_first(monkeypatch):
 
     monkeypatch.setattr(table, "_Table", Watched)
     monkeypatch.setattr(table, "_built_table", table._built_table.__wrapped__)
-    table.log_intensity(np.zeros(1), np.ones(1), 1, 3)
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        table.log_intensity(np.zeros(1), np.ones(1), 1, 3)
+        assert blas_threads() == before
     assert set(threads) == {1}
 
 

@@ -57,7 +57,7 @@ def interpreter(version):
     """A Python of this version: on the PATH, or among those of pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     candidates = [shutil.which(f"python{version}")]
-    candidates += sorted(pyenv.glob(f"versions/{version}*/bin/python{version}"))
+    candidates += sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
     for candidate in filter(None, candidates):
         # A shim of pyenv may be there without a Python behind it.
         probe = subprocess.run([candidate, "-c", ""], check=False, capture_output=True)
@@ -66,9 +66,9 @@ def interpreter(version):
     raise NotHereError(f"python{version} is not on this machine")
 
 
-def newest_interpreter():
-    """The newest Python that is found, None if there is none by its version."""
-    for version in reversed(PYTHONS):
+def first_interpreter(versions):
+    """The first of some versions of Python that is found, None if there is none by its version."""
+    for version in versions:
         try:
             return interpreter(version)
         except NotHereError:
@@ -103,9 +103,10 @@ def check(step, pytest_arguments):
     elif step in PYTHONS:
         test_wheel(step, pytest_arguments)
     elif step == "oldest":
-        make(step, pytest_arguments)
+        # Old versions of dependencies have no wheels for a new Python, and the other way round.
+        make(step, pytest_arguments, first_interpreter(PYTHONS))
     elif step == "newest":
-        make(step, pytest_arguments, newest_interpreter())
+        make(step, pytest_arguments, first_interpreter(reversed(PYTHONS)))
     else:
         make(step)
 

@@ -4,7 +4,6 @@
 the newest of everything, pre-releases included.
 """
 
-import platform
 import re
 import subprocess
 import sys
@@ -18,8 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 def is_of_this_python(place):
     """Whether there is an environment already, of the Python that runs this."""
     config = place / "pyvenv.cfg"
-    this = f"version = {platform.python_version()}"
-    return config.exists() and this in config.read_text().splitlines()
+    this = "version = {}.{}.{}".format(*sys.version_info)
+    complete = config.exists() and (place / "bin" / "pip").exists()
+    return complete and this in config.read_text().splitlines()
 
 
 def main(which, arguments):

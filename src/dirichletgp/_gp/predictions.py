@@ -141,16 +141,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         rows, labels = self._matrix_and_labels(X, y)
         return fitted.seen.about_copies(rows, fitted.encoder.codes(labels))
 
-    def rows_not_seen_in(self, X: Any, y: Any) -> str | None:
-        """A sentence if rows with labels seem not to be rows of the fit; for commands.
+    def share_not_seen_in(self, X: Any, y: Any) -> float:
+        """Which share of rows with labels, about, is none of the fit; for commands.
 
-        The same limits as for `rows_seen_in`.
+        It is 0 where a model cannot tell: after rows were added or taken away, and of fewer than
+        half of the rows once it was fitted to more than 4,096.
         """
         fitted = self._fitted
         if fitted.seen is None:
-            return None
+            return 0.0
         rows, labels = self._matrix_and_labels(X, y)
-        return fitted.seen.about_strangers(rows, fitted.encoder.codes(labels))
+        return fitted.seen.share_of_strangers(rows, fitted.encoder.codes(labels))
 
     def fitted_names(self) -> list[str]:
         """For each scaled column the name of the column of X that it comes from; for displays."""

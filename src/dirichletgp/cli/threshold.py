@@ -2,6 +2,7 @@
 
 from math import isinf
 from typing import Annotated, Any
+from warnings import catch_warnings, simplefilter
 
 import typer
 
@@ -15,6 +16,9 @@ from .new_values import NewValues
 from .options import AcceptNew, DropUnlabelled, Encoding, Format, Json, ModelPath, TargetName
 from .table_model import TableModel
 from .voted_table import labelled_or_voted, one_or_several
+
+# With more rows than this share that are none of the fit, the table is not that of the fit.
+_MOST_STRANGERS = 0.5
 
 
 @with_one_line_errors
@@ -65,13 +69,14 @@ def threshold(
     read = read_table(table, format, encoding)
     rows = labelled_or_voted(read, fitted.target, table, drop_unlabelled)
     X, y = fitted.rows_and_labels(rows, table, NewValues(accept_new))
-    warnings = fitted.warnings(X, y) if new_rows else []
-    if not new_rows:
-        _refuse_strangers(fitted, X, y)
+    warnings = fitted.warnings(X, y) if new_rows else _about_strangers(fitted, X, y)
     for warning in warnings:
         say(f"warning: {warning}")
     wanted: dict[str, Any] = {"precision": precision, "recall": recall, "label": wanted_label}
-    found = fitted.classifier.threshold(X, y, left_out=not new_rows, **wanted)
+    with catch_warnings():
+        # What the estimator says of strangers was said, in the words of the command line.
+        simplefilter("ignore", UserWarning)
+        found = fitted.classifier.threshold(X, y, left_out=not new_rows, **wanted)
     if as_json:
         asked = {"model": model, "table": table, "rows": len(y), "label": labels[place]}
         print_json(asked | {"warnings": warnings} | found._asdict())
@@ -85,15 +90,27 @@ def threshold(
     for name in ("precision", "recall"):
         low, high = getattr(found, f"{name}_interval")
         print(f"{name} {getattr(found, name):.3f} ({low:.3f} to {high:.3f})")
-    how = "not fitted to" if new_rows else "each predicted without itself"
+    how = "taken as new" if new_rows else "each predicted without itself"
     say(f"from {len(y):,} rows, {how}")
 
 
-def _refuse_strangers(fitted: TableModel, X: AnyArray, y: AnyArray) -> None:
-    """`TableError` if rows (n, D) with labels (n,) are to be left out that were never there."""
-    said = fitted.classifier.rows_not_seen_in(X, y)
-    if said is not None:
+def _about_strangers(fitted: TableModel, X: AnyArray, y: AnyArray) -> list[str]:
+    """What to say of rows (n, D) with labels (n,) that are to be left out and were never there.
+
+    `TableError` if most of them were not: these are not the rows of the fit.
+    """
+    share = fitted.classifier.share_not_seen_in(X, y)
+    if share > _MOST_STRANGERS:
         raise TableError(
-            f"{said}: what was never there cannot be left out; pass the rows of the fit as they "
-            "were, or, if none of these is one of them, --new-rows"
+            f"{share:.0%} of the {len(y):,} rows seem not to be rows that the model was fitted to: "
+            "what was never there cannot be left out; pass the table of the fit as it was, or "
+            "--new-rows for rows that the model has never seen"
         )
+    if share == 0.0:
+        return []
+    return [
+        f"about {max(1, round(share * len(y))):,} of {len(y):,} rows seem not to be rows that the "
+        "model was fitted to, or have other labels now: their probabilities are wrong here. Pass "
+        "the rows of the fit alone (fit --no-refit holds some out), or fit again if labels were "
+        "corrected"
+    ]

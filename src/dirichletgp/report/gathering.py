@@ -87,8 +87,8 @@ def gather(
     require(model, "predict_proba", "a report is about probabilities")
     rng = np.random.default_rng(random_state)
     classifier = innermost_classifier(model)
-    prob = np.asarray(model.predict_proba(X), dtype=np.float64)
     codes = _codes(y, model.classes_)
+    prob = np.asarray(model.predict_proba(X), dtype=np.float64)
     labels = [str(label) for label in model.classes_.tolist()]
     metrics, verdict = headline_metrics(prob, codes, n_bootstrap, rng, labels)
     examined = _examine(model, X, prob, codes, rng)

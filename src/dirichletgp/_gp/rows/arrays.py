@@ -145,16 +145,17 @@ def refuse_missing_labels(y: Any) -> None:
     if y is None:
         return
     refuse_a_name(y)
-    labels = np.asarray(y)
-    n_missing = 0
+    labels = np.atleast_1d(np.asarray(y))
+    lacks = np.zeros(labels.shape, dtype=bool)
     if labels.dtype.kind == "f":
-        n_missing = int(np.isnan(labels).sum())
+        lacks = np.isnan(labels)
     elif labels.dtype.kind == "O":
-        n_missing = sum(is_missing(label) for label in labels.ravel().tolist())
+        lacks = np.reshape([is_missing(label) for label in labels.ravel().tolist()], labels.shape)
+    n_missing = int(lacks.any(axis=tuple(range(1, lacks.ndim))).sum())
     if n_missing:
         raise ValueError(
-            f"y has no label in {n_missing:,} of {labels.size:,} rows: Input y contains NaN or "
-            "None. Drop those rows from X, y and sample_weight; X[known] and y[known] with "
+            f"y has no label in {n_missing:,} of {len(labels):,} rows: Input y contains NaN or "
+            "None. Drop those rows from X and y (and sample_weight); X[known] and y[known] with "
             "known = ~pandas.isna(y) are the others."
         )
 

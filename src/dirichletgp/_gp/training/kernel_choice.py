@@ -38,7 +38,7 @@ AUTO = "auto"
 # With more columns than this a table per column takes too long.
 _MOST_COLUMNS = 128
 # Rows that families are compared on; with no more than so many, all are judged, in folds.
-_ROWS, _FEW_ROWS = 8_000, 1_500
+_ROWS, _FEW_ROWS = 5_000, 1_500
 _FOLDS, _JUDGES = 3, 0.4
 _EVALUATIONS = 12  # of label transforms, by families this close to the best one
 _CLOSE = 1.02

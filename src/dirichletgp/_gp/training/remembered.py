@@ -171,14 +171,14 @@ class SeenRows:
             "scores on them say nothing about new rows"
         )
 
-    def about_strangers(self, X: AnyArray, codes: Integers) -> str | None:
-        """What to say of rows (n, D) to be left out if they were never trained on.
+    def share_of_strangers(self, X: AnyArray, codes: Integers) -> float:
+        """Which share of rows (n, D), about, was never trained on; 0 where that is not sure.
 
         If all training rows left a mark, a row without one is none of them. If only some did, it
         takes many strangers to tell: at least half of the rows.
         """
         if len(codes) == 0:
-            return None
+            return 0.0
         known, n, by_chance = self._known(X, codes)
         expected = n * (1.0 - by_chance) * self.share
         enough = 0.0
@@ -186,11 +186,16 @@ class SeenRows:
             hit = by_chance + (1.0 - by_chance) * self.share
             enough = 0.5 * expected + _DEVIATIONS * np.sqrt(n * hit * (1.0 - hit))
         missed = expected - known
-        if missed <= max(enough, 1e-9 * n):
+        return float(missed / expected) if missed > max(enough, 1e-9 * n) else 0.0
+
+    def about_strangers(self, X: AnyArray, codes: Integers) -> str | None:
+        """What to say of rows (n, D) to be left out if they were never trained on."""
+        share = self.share_of_strangers(X, codes)
+        if share == 0.0:
             return None
         return (
-            f"{_how_many(missed / expected, len(codes))} rows seem not to be rows that the model "
-            "was fitted to, or have other labels now"
+            f"{_how_many(share, len(codes))} rows seem not to be rows that the model was fitted "
+            "to, or have other labels now"
         )
 
     def _known(self, X: AnyArray, codes: Integers) -> tuple[float, int, float]:

@@ -47,11 +47,11 @@ const outcomes = (() => {
     });
     // What is dearer leaves the chart at its top; the finger stays inside.
     const clip = node("clipPath", { id: "outcomes-inside" }, root);
-    node("rect", { x: left, y: ceiling, width: right - left, height: bottom - ceiling }, clip);
+    node("rect", { x: left, y: ceiling, width: right - left, height: bottom - ceiling + 2 }, clip);
     const inside = node("g", { "clip-path": "url(#outcomes-inside)" }, root);
     const across = found.map((l) => x(l.threshold));
     node("path", { class: "band", d: charts.area(across, found.map((l) => y(l.low)), found.map((l) => y(l.high))) }, inside);
-    node("path", { class: "ideal", d: path([[left, y(trivial)], [right, y(trivial)]]) }, root);
+    node("path", { class: "ideal", d: path([[left, y(trivial)], [right, y(trivial)]]) }, inside);
     node("path", { class: "line", d: path(found.map((l, i) => [across[i], y(l.cost)])) }, inside);
     const places = found.map((l, i) => [across[i], Math.max(ceiling, y(l.cost))]);
     node("circle", { class: "dot", cx: places[place][0], cy: places[place][1], r: 5 }, root);

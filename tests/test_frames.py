@@ -381,7 +381,7 @@ def test_rows_without_a_label_cannot_be_judged(data, tmp_path, classifier, missi
     frame, y = data
     X = frame[["flag"]].astype(float)
     labels = pd.Series([missing, missing, *y[2:]], dtype=object)
-    told = r"y has no label in 2 of 60 rows.*Drop those rows from X, y"
+    told = r"y has no label in 2 of 60 rows.*Drop those rows from X and y"
     with pytest.raises(ValueError, match=told):
         clone(classifier).fit(X, labels)
     model = clone(classifier).fit(X, y)

@@ -30,7 +30,7 @@ class Layout(NamedTuple):
 def layout_of(numbers: ReportNumbers) -> Layout:
     """Where the cards of a report stand; tables of many classes take the whole width."""
     n_classes = len(numbers.classes)
-    # On paper a long table fills what the columns left of a page; a matrix is cut only if it must be.
+    # On paper a long table fills what columns left of a page; a matrix is cut only if it must be.
     tables = {"thresholds": n_classes > 2, "confusion": n_classes > _MANY_CLASSES}
     is_there = {
         "uncertainty": numbers.uncertainty is not None,

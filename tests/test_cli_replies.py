@@ -16,10 +16,11 @@ from dirichletgp._gp.rows.tables.errors import TableError  # noqa: E402
 from dirichletgp._gp.rows.tables.reading import read_table  # noqa: E402
 from dirichletgp._gp.rows.texts import Texts  # noqa: E402
 from dirichletgp.cli import main  # noqa: E402
+from dirichletgp.cli.absent_columns import available_columns  # noqa: E402
 from dirichletgp.cli.column_options import wishes_of  # noqa: E402
 from dirichletgp.cli.labelled_table import LabelledTable, check_column  # noqa: E402
 from dirichletgp.cli.new_values import NewValues  # noqa: E402
-from dirichletgp.cli.table_model import TableModel, available_columns  # noqa: E402
+from dirichletgp.cli.table_model import TableModel  # noqa: E402
 from dirichletgp.cli.table_writing import open_writer  # noqa: E402
 from dirichletgp.cli.training_rows import check_classes, hold_out  # noqa: E402
 from dirichletgp.persistence import ModelFileError, save  # noqa: E402

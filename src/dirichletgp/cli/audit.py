@@ -21,6 +21,7 @@ from ..persistence.file_kinds import TABLE
 from .column_options import wishes_of
 from .console import print_json, say, with_one_line_errors
 from .destinations import STANDARD_OUTPUT, Output, check_outputs
+from .earlier_tables import EarlierTable
 from .labelled_table import LabelledTable
 from .new_values import NewValues
 from .options import DropUnlabelled, Encoding, Force, Format, KernelName, kernel_choices
@@ -31,6 +32,7 @@ from .voted_table import VotesByClass, labelled_or_voted, one_or_several
 
 _SHOWN = 10
 _OWN_COLUMNS = ("row", "given", "suggested", "probability", "suggested_probability", "twin")
+_RESULT = EarlierTable("audit", _OWN_COLUMNS)
 
 
 @with_one_line_errors
@@ -78,7 +80,7 @@ def audit(
     start = time.perf_counter()
     if as_json and output == STANDARD_OUTPUT:
         raise TableError("--json and the list cannot both go to standard output; pass -o")
-    check_outputs([Output("--output", output, TABLE)], (table,), force)
+    check_outputs([Output("--output", output, TABLE, _RESULT)], (table,), force)
     choice("kernel", kernel, kernel_choices())
     effective_threads(jobs)
     wanted = one_or_several(target)
@@ -167,10 +169,15 @@ def _listed(issues: LabelIssues, rows: LabelledTable, target: list[str]) -> Any:
 
 def _in_words(issues: LabelIssues, n_rows: int) -> str:
     """How many labels to look at: where classes overlap, a label may be unlikely and right."""
-    return (
+    said = (
         f"{len(issues):,} of {n_rows:,} labels are not the likeliest of their row, "
-        f"{issues.n_unlikely:,} of them have a probability below {100 * UNLIKELY:.0f} %; by these "
-        f"probabilities about {issues.expected:,.0f} would not be the likeliest by chance alone"
+        f"{issues.n_unlikely:,} of them have a probability below {100 * UNLIKELY:.0f} %"
+    )
+    if issues.voted:
+        return said
+    return (
+        f"{said}; by these probabilities about {issues.expected:,.0f} would not be the likeliest "
+        "by chance alone"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._gp.core.arrays import Array
+from .._gp.decisions.costs import checked_decline
 from .._gp.rows.tables.errors import TableError
 from .._gp.training.settings import fraction
 from .table_model import TableModel
@@ -38,7 +39,7 @@ class DecisionColumns:
         self._classifier = model.classifier
         self._coverage = None if coverage is None else fraction("--set", coverage)
         self._explain = explain
-        self._decline = decline
+        self._decline = None if decline is None else checked_decline(decline, "--decline")
         self._costs: Array | None = None
         if costs or decline is not None:
             self._costs = cost_table(costs, [str(c) for c in model.classifier.classes_.tolist()])
@@ -82,8 +83,15 @@ def cost_table(given: Sequence[str], labels: list[str]) -> Array:
         for i, true in enumerate(labels)
         for j, decided in enumerate(labels)
     }
+    named: dict[str, str] = {}
     for text in given:
         pair, _, number = text.rpartition("=")
+        if pair in named:
+            raise TableError(
+                f"--cost {named[pair]!r} and --cost {text!r} say twice what one mistake costs; "
+                "pass one of them"
+            )
+        named[pair] = text
         try:
             table[pairs[pair]] = float(number)
         except (KeyError, ValueError):

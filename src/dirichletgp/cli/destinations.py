@@ -1,4 +1,4 @@
-"""Where commands write: never over what they read, and not over a file of another kind."""
+"""Where commands write: never over what they read, nor over what is no earlier result."""
 
 import os
 import sys
@@ -11,16 +11,21 @@ from typing import NamedTuple
 from .._gp.rows.tables.errors import TableError
 from .._gp.rows.tables.reading import STANDARD_INPUT
 from ..persistence.file_kinds import TABLE, may_replace
+from .earlier_tables import EarlierTable
 
 STANDARD_OUTPUT = "-"
 
 
 class Output(NamedTuple):
-    """A file to write: the option that names it, and the kind of thing it will hold."""
+    """A file to write: the option that names it, and the kind of thing it will hold.
+
+    Of a table also what it always has, by which an earlier one is known.
+    """
 
     option: str
     path: str | Path
     kind: str
+    result: EarlierTable | None = None
 
 
 def check_outputs(
@@ -34,7 +39,7 @@ def check_outputs(
     inputs : iterable of str or None
         Files that are read; "-" is standard input.
     force : bool, default=False
-        Whether a file of another kind may be replaced. An input never is.
+        Whether a file may be replaced that is no earlier result. An input never is.
     """
     read = [path for path in inputs if path is not None]
     checked: list[Output] = []
@@ -112,8 +117,16 @@ def _is_standard_input(path: str | Path) -> bool:
 
 
 def _check_kind(output: Output) -> None:
-    if not may_replace(output.path, output.kind):
+    problem = None
+    try:
+        if not may_replace(output.path, output.kind):
+            problem = f"is no {output.kind}"
+        elif output.result is not None and not output.result.may_be_at(output.path):
+            problem = f"is no earlier result of {output.result.command}"
+    except OSError as error:
+        problem = f"cannot be read ({(error.strerror or 'unknown reason').lower()})"
+    if problem is not None:
         raise TableError(
-            f"{output.option} {output.path} exists and is no {output.kind}; "
+            f"{output.option} {output.path} exists and {problem}; "
             "pass another name, or --force to replace it"
         )

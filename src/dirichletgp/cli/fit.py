@@ -17,7 +17,7 @@ from .._gp.rows.tables.reading import read_table
 from .._gp.training.kernel_choice import AUTO
 from .._gp.training.settings import choice
 from ..persistence.file_kinds import MODEL, PAGE
-from .class_names import codes_of
+from .class_names import as_classes
 from .column_options import wishes_of
 from .console import print_json, say, with_one_line_errors
 from .destinations import Output, can_be_replaced, check_outputs
@@ -132,10 +132,12 @@ def fit(
     else:
         test_table = read_table(test, None, encoding)
         test_rows = labelled_or_voted(test_table, wanted, test, drop_unlabelled, seed)
-        split = SplitTable(rows, test_rows)
         tested_on = f"of {test}"
         where = f"{test}: the target {', '.join(target)!r}"
-        codes_of(split.test.texts, np.unique(rows.labels), where)
+        known = as_classes(test_rows.texts, np.unique(rows.labels), where)
+        if rows.votes is None:  # votes are in the order of their columns
+            test_rows = test_rows._replace(texts=known)
+        split = SplitTable(rows, test_rows)
     if rows.votes is not None:
         tested_on += ", each with one of its votes"
     names = [name for name in rows.table.column_names if name not in target]

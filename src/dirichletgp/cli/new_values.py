@@ -1,4 +1,4 @@
-"""Values in a table that a model has not met: an error, or a note if they are to be accepted."""
+"""What a model has not met in a table: an error, or said of what is to be accepted."""
 
 from .console import say
 
@@ -40,18 +40,28 @@ class NewValues:
         """Take note of a sentence about a column, and the first row it is about, from zero on."""
         if row is not None:
             sentence += f", first in row {self.rows_before + row + 1:,}"
-        self._take(column, sentence, "take such values as missing or as none of the known ones")
-
-    def absent(self, columns: list[str], sentence: str) -> None:
-        """Take note of a sentence about columns that are not there at all."""
-        them = "it" if len(columns) == 1 else "them"
-        self._take(columns[0], sentence, f"take {them} as missing")
-
-    def _take(self, column: str, sentence: str, what_accepting_does: str) -> None:
         if not self.accept:
-            raise ValueError(f"{sentence}; to {what_accepting_does} pass --accept-new")
-        if column not in self._columns:
-            self._columns.add(column)
-            self.notes.append(sentence)
-            if not self.quiet:
-                say(f"note: {sentence}")
+            raise ValueError(
+                f"{sentence}; to take such values as missing or as none of the known ones pass "
+                "--accept-new"
+            )
+        self._say(column, sentence, "note")
+
+    def absent(self, columns: list[str], sentence: str, hint: str = "") -> None:
+        """Take note of a sentence about columns that are not there, with a hint at its end.
+
+        That is a warning: a column that is called otherwise is not there either.
+        """
+        if not self.accept:
+            them = "it" if len(columns) == 1 else "them"
+            raise ValueError(f"{sentence}; to take {them} as missing pass --accept-new{hint}")
+        self._say(columns[0], f"{sentence}; taken as missing in all rows{hint}", "warning")
+
+    def _say(self, column: str, sentence: str, how: str) -> None:
+        """Say a sentence, and keep it, unless something was said of the column."""
+        if column in self._columns:
+            return
+        self._columns.add(column)
+        self.notes.append(sentence)
+        if not self.quiet:
+            say(f"{how}: {sentence}")

@@ -39,8 +39,8 @@ AcceptNew = Annotated[
     typer.Option(
         "--accept-new",
         help=(
-            "Take categories the model has not seen as none of those it knows, "
-            "and texts among numbers as missing."
+            "Take categories the model has not seen as none of those it knows, texts among "
+            "numbers as missing, and columns that are not there as missing in all rows."
         ),
     ),
 ]
@@ -55,5 +55,5 @@ ShowValues = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Replace an existing file though it is of another kind.")
+    bool, typer.Option("--force", help="Replace an existing file though it is no earlier result.")
 ]

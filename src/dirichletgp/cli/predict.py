@@ -15,12 +15,14 @@ from ..persistence.file_kinds import TABLE
 from .console import print_json, say, with_one_line_errors
 from .decision_columns import DecisionColumns
 from .destinations import STANDARD_OUTPUT, Output, check_outputs
+from .earlier_tables import EarlierTable
 from .new_values import NewValues
 from .options import AcceptNew, Encoding, Force, Format, ModelPath
 from .table_model import TableModel
 from .table_writing import open_writer
 
 _INTERVAL = 0.95
+_RESULT = EarlierTable("predict", ("label", "probability", "uncertainty", "noise", "lack_of_data"))
 
 
 @with_one_line_errors
@@ -72,7 +74,7 @@ def predict(
         raise TableError(
             "--json and predictions cannot both go to standard output; pass -o with a file"
         )
-    check_outputs([Output("--output", output, TABLE)], (model, table), force)
+    check_outputs([Output("--output", output, TABLE, _RESULT)], (model, table), force)
     fitted = TableModel.load(model)
     more = DecisionColumns(fitted, coverage, explain, cost or [], decline)
     rows = open_table(table, format, encoding)

@@ -12,10 +12,11 @@ from .._gp.rows.columns import Columns, Matrix
 from .._gp.rows.frames import Frame
 from .._gp.rows.learning import Wishes, learned_columns
 from ..report.cautions import few_rows_of_a_class
+from .absent_columns import available_columns
 from .cautions import copied_rows, telling_columns
 from .labelled_table import LabelledTable
 from .new_values import NewValues
-from .table_model import available_columns, used_columns
+from .table_model import used_columns
 from .training_rows import SplitTable
 
 
@@ -94,9 +95,8 @@ class Experiment:
         held_out = len(split.train.numbers) < len(rows.numbers)
         # What the rest of a table does not hold is nothing to note of rows that were held out.
         accept = NewValues(accept=True, quiet=held_out)
-        available_columns(
-            used_columns(train.columns), split.test.table.column_names, test_name, accept
-        )
+        needed, known = used_columns(train.columns), rows.table.column_names
+        available_columns(needed, split.test.table.column_names, test_name, accept, known)
         X_test = Matrix.of(train.columns.matrix(split.test.table, accept, quiet=True))
         y_test = split.test.labels
         labels = split.train.texts.distinct

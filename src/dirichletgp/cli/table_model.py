@@ -14,8 +14,8 @@ from .._gp.core.fields import text
 from .._gp.rows.columns import Columns, Matrix
 from .._gp.rows.kinds import Notify
 from .._gp.rows.tables.earlier_recipe import Recipe
-from .._gp.rows.tables.errors import TableError
 from ..persistence import ModelFileError
+from .absent_columns import available_columns
 from .class_names import codes_of
 from .labelled_table import LabelledTable, Target
 from .new_values import NewValues
@@ -113,10 +113,12 @@ class TableModel:
         return self.recipe.needed if self.recipe is not None else used_columns(self.columns)
 
     def available(self, columns: list[str], name: str, new_values: NewValues) -> list[str]:
-        """The needed columns among those of a table; `TableError` or a note if some are absent."""
-        needed = self.needed
+        """The needed columns among those of a table; an error or a warning if some are absent."""
+        target = self.known_target
+        known = [column for column, _ in self.described()]
+        known += [target] if isinstance(target, str) else target or ()
         strict = self.recipe is not None
-        return available_columns(needed, columns, name, new_values, all_of_them=strict)
+        return available_columns(self.needed, columns, name, new_values, known, strict)
 
     def rows(self, table: Any, notify: Notify) -> Array:
         """Rows of a table or batch, as the classifier takes them."""
@@ -150,21 +152,3 @@ def used_columns(columns: Columns) -> list[str]:
     """Names of the columns that a model uses."""
     names = columns.names_in or []
     return [names[j] for j in np.unique(columns.origin).tolist()]
-
-
-def available_columns(
-    needed: list[str],
-    columns: list[str],
-    name: str,
-    new_values: NewValues,
-    all_of_them: bool = False,
-) -> list[str]:
-    """The needed columns among those of a table; `TableError` or a note if some are absent."""
-    absent = [column for column in needed if column not in columns]
-    if absent:
-        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-        reason = f"{name} has no column {absent[0]!r}{more}, which the model needs"
-        if all_of_them or len(absent) == len(needed):
-            raise TableError(reason)
-        new_values.absent(absent, reason)
-    return [column for column in needed if column in columns]

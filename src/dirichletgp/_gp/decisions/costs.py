@@ -54,7 +54,7 @@ def cheapest(
     cost = expected[np.arange(len(best)), best]
     declined = np.zeros(len(best), dtype=bool)
     if decline is not None:
-        price = _checked_decline(decline)
+        price = checked_decline(decline)
         declined = cost > price
         cost = np.where(declined, price, cost)
     return Decision(np.asarray(classes[best]), cost, declined)
@@ -75,10 +75,16 @@ def checked_costs(costs: Any, n_classes: int) -> Array:
     return table
 
 
-def _checked_decline(decline: Any) -> float:
+def checked_decline(decline: Any, name: str = "decline") -> float:
+    """What it costs to decline; `ValueError` with the name of the argument if it is no cost."""
     number = isinstance(decline, Real) and not isinstance(decline, bool)
     if not number or not np.isfinite(float(decline)):
         raise ValueError(
-            f"decline={decline!r} is not valid; pass what it costs to decline, or None."
+            f"{name}={decline!r} is not valid; pass what it costs to decline, or None."
+        )
+    if decline < 0:
+        raise ValueError(
+            f"{name}={decline!r} is not valid: to decline cannot cost less than nothing; "
+            "pass 0 or more."
         )
     return float(decline)

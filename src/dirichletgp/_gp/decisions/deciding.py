@@ -244,7 +244,8 @@ class DecidingClassifier(FittedClassifier):
         """
         fitted = self._fitted
         probabilities = self.loo_proba(X, y, sample_weight)
-        if are_votes(y):
+        voted = are_votes(y)
+        if voted:
             given = votes_of(y, part=True)
             rows, labels = self._matrix(X), given.labels[given.votes.argmax(axis=1)]
         else:
@@ -252,7 +253,8 @@ class DecidingClassifier(FittedClassifier):
         codes = fitted.encoder.codes(labels)
         issues = issues_among(probabilities, codes, fitted.classes)
         scaled = fitted.encoder.scale(np.asarray(rows, dtype=np.float64))
-        return replace(issues, twin=twins_of(issues.rows, scaled, codes, fitted.model.kernel))
+        twins = twins_of(issues.rows, scaled, codes, fitted.model.kernel)
+        return replace(issues, twin=twins, voted=voted)
 
     def decide(self, X: ArrayLike, costs: ArrayLike, decline: float | None = None) -> Decision:
         """The decisions that cost least on average, and where it is cheaper to decline.
@@ -264,7 +266,8 @@ class DecidingClassifier(FittedClassifier):
             ``costs[i][j]`` is what it costs to decide for ``classes_[j]`` where ``classes_[i]`` is
             right.
         decline : float or None, default=None
-            What it costs to decide nothing, and ask somebody. None: that cannot be done.
+            What it costs to decide nothing, and ask somebody: nothing, or more. None: that
+            cannot be done.
 
         Returns
         -------

@@ -43,6 +43,8 @@ class LabelIssues:
         the first 500.
     quality : ndarray of shape (n,)
         Of all rows of `X`: the probability that the given label is right.
+    voted : bool
+        Whether the given labels are those with most of several votes.
 
     See Also
     --------
@@ -69,6 +71,7 @@ class LabelIssues:
     suggested_probability: Array
     twin: Integers
     quality: Array
+    voted: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -79,7 +82,12 @@ class LabelIssues:
 
         Classes that overlap are part of it. So are wrong labels as far as the model has learned
         to expect them: that no more are listed does not say that all are right.
+
+        NaN for votes: probabilities are those of a single vote, and the label with most of
+        several is another one less often.
         """
+        if self.voted:
+            return float("nan")
         likeliest = self.quality.copy()
         likeliest[self.rows] = self.suggested_probability
         return float(np.sum(1.0 - likeliest))

@@ -389,7 +389,7 @@ def test_a_column_may_be_absent_if_that_is_accepted(run, folder, tmp_path):
     path, out = write_csv(tmp_path / "t.csv", rows), tmp_path / "o.csv"
     code, _, err = run("predict", folder / "model.dgp", path, "-o", out, "--accept-new")
     assert code == 0
-    assert "note: " in err
+    assert "warning: " in err
     assert "has no column 'dose'" in err
 
 
@@ -592,6 +592,32 @@ def test_a_model_saved_from_python_is_measured_if_the_target_is_named(run, tmp_p
     X.assign(sick=y)[:40].to_csv(table, index=False)
     code, out, _ = run("evaluate", model, table, "--target", "sick", "--json")
     assert "rows that the model was fitted to" in json.loads(out)["warnings"][0]
+
+
+def test_labels_that_are_the_same_numbers_are_the_same_classes(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["dose", "age"])
+    y = (X["dose"] + 0.5 * rng.normal(size=120) > 0).astype(int)
+    rows = {"whole": y, "real": y.astype(float), "odd": y.where(y == 0, 2)}
+    for name, labels in rows.items():
+        X.assign(sick=labels)[80:].to_csv(tmp_path / f"{name}.csv", index=False)
+    X.assign(sick=y)[:80].to_csv(tmp_path / "train.csv", index=False)
+    model, fast = tmp_path / "m.dgp", ("--n-inducing", "10", "--kernel", "rbf", "--json")
+    fit = ("fit", tmp_path / "train.csv", "-t", "sick", "-o", model, *fast, "--test")
+
+    def replies(table):
+        """The scores of a fit that is tested on a table, and those of commands."""
+        test = json.loads(run(*fit, tmp_path / table)[1])["test"]
+        evaluated = json.loads(run("evaluate", model, tmp_path / table, "--json")[1])["metrics"]
+        more = ("--recall", "0.8", "--new-rows", "--label", "1.0", "--json")
+        reached = json.loads(run("threshold", model, tmp_path / table, *more)[1])
+        assert run("report", model, tmp_path / table, "-o", tmp_path / "r.html")[0] == 0
+        return test, evaluated, reached["value"]
+
+    assert replies("real.csv") == replies("whole.csv")
+    known = "holds '2', a class the model does not know; its classes: 0, 1"
+    assert_fails(run("evaluate", model, tmp_path / "odd.csv"), known)
+    assert_fails(run(*fit, tmp_path / "odd.csv"), known)
 
 
 def test_the_target_may_have_another_name_in_the_table(run, folder, tmp_path):

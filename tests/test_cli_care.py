@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 pytest.importorskip("typer", reason="the command line needs typer")
-pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
+pa = pytest.importorskip("pyarrow", reason="the command line reads tables with pyarrow")
 
-from dirichletgp import DirichletGPClassifier
-from dirichletgp.cli import main
+from pyarrow import ipc, parquet  # noqa: E402
+
+from dirichletgp import DirichletGPClassifier  # noqa: E402
+from dirichletgp._gp.rows.tables.errors import TableError  # noqa: E402
+from dirichletgp.cli import destinations, main  # noqa: E402
+from dirichletgp.cli.destinations import Output, check_outputs  # noqa: E402
+from dirichletgp.persistence.file_kinds import TABLE  # noqa: E402
 
 FAST = ("--n-inducing", "25", "--kernel", "rbf")
 
@@ -152,6 +157,74 @@ def test_force_replaces_a_file_of_another_kind_and_the_same_kind_needs_none(run,
         assert run("predict", "m.dgp", "new.csv", "-o", "out.csv")[0] == 0
 
 
+PREDICT = ("predict", "m.dgp", "new.csv", "-o")
+AUDIT = ("audit", "p.csv", "-t", "sick", *FAST, "-o")
+
+
+def as_parquet(table, path):
+    parquet.write_table(table, path)
+
+
+def as_arrow(table, path):
+    with ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+def as_arrow_stream(table, path):
+    with ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+PRECIOUS = {
+    "precious.csv": lambda path: path.write_text("name,probability\nmine,1\n"),
+    "latin.csv": lambda path: path.write_bytes("größe,row\n1,2\n".encode("latin-1")),
+    "blank.csv": lambda path: path.write_text("\n\n"),
+    "notes.txt": lambda path: path.write_text('not a table, "but words\n'),
+    "precious.parquet": lambda path: as_parquet(pa.table({"label": ["mine"]}), path),
+    "precious.arrow": lambda path: as_arrow(pa.table({"row": [1]}), path),
+    "stream.arrow": lambda path: as_arrow_stream(pa.table({"row": [1]}), path),
+    "broken.parquet": lambda path: path.write_bytes(b"PAR1 and nothing more"),
+    "broken.arrow": lambda path: path.write_bytes(b"\xff\xff\xff\xff\x10\0\0\0and no more"),
+}
+
+
+@pytest.mark.parametrize("name", PRECIOUS)
+@pytest.mark.parametrize("command", [PREDICT, AUDIT], ids=["predict", "audit"])
+def test_a_table_that_is_no_earlier_result_is_replaced_only_by_force(
+    run, kept, monkeypatch, command, name
+):
+    without_training(monkeypatch)
+    path = kept / name
+    PRECIOUS[name](path)
+    before = path.read_bytes()
+    reason = f"{name} exists and is no earlier result of {command[0]}; pass another name, or --for"
+    assert_refused(run(*command, name), reason)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet", "r.arrow"])
+def test_an_earlier_result_of_the_same_command_is_replaced(run, kept, name):
+    assert run(*PREDICT, name, "--keep", "dose", "--no-interval")[0] == 0
+    assert run(*PREDICT, name, "--set", "0.9")[0] == 0
+    assert_refused(run(*AUDIT, name), f"{name} exists and is no earlier result of audit")
+    assert run(*AUDIT, name, "--force")[0] == 0
+    assert run(*AUDIT, name)[0] == 0
+    assert_refused(run(*PREDICT, name), f"{name} exists and is no earlier result of predict")
+    (kept / name).write_bytes(b"")
+    assert run(*PREDICT, name)[0] == 0
+
+
+def test_a_file_that_may_not_be_read_is_not_replaced(kept, monkeypatch):
+    def refuse(path, kind):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(destinations, "may_replace", refuse)
+    output = Output("--output", kept / "secret.csv", TABLE)
+    with pytest.raises(TableError, match=r"secret.csv exists and cannot be read \(permission den"):
+        check_outputs([output], ())
+    check_outputs([output], (), force=True)
+
+
 def test_models_and_pages_do_not_go_to_standard_output(run, fit, kept):
     assert_refused(fit("p.csv", "-o", "-"), "a model cannot be written to standard output")
     assert_refused(run("report", "m.dgp", "new.csv", "-o", "-"), "cannot be written to standard")
@@ -237,6 +310,50 @@ def test_a_column_that_is_kept_is_there_whatever_its_name(run, kept):
     header, first = out.splitlines()[:2]
     assert header.startswith('"label_","label","probability"')
     assert first.split(",")[0].strip('"') == rows.splitlines()[1].split(",")[2]
+
+
+def renamed(text, **names):
+    """CSV with other names of columns."""
+    header, rows = text.split("\n", 1)
+    return ",".join(names.get(name, name) for name in header.split(",")) + "\n" + rows
+
+
+@pytest.mark.parametrize("name", ["Dose", "dose ", "_dose_"])
+@pytest.mark.parametrize(
+    "command", [("predict",), ("explain",), ("evaluate",), ("threshold", "--recall", "0.9")]
+)
+def test_a_column_that_is_called_a_little_otherwise_is_not_missing(run, kept, name, command):
+    (kept / "n.csv").write_text(renamed(table_text(40, seed=1), dose=name))
+    for option in ((), ("--accept-new",)):
+        refused = run(command[0], "m.dgp", "n.csv", *command[1:], *option)
+        reason = f"n.csv has no column 'dose', which the model needs; did you mean {name!r}? Rename"
+        assert_refused(refused, reason)
+        assert "--accept-new" not in refused[2]
+
+
+def test_test_rows_with_a_misnamed_column_are_refused(fit, kept, monkeypatch):
+    without_training(monkeypatch)
+    (kept / "n.csv").write_text(renamed(table_text(40, seed=1), colour="Colour"))
+    assert_refused(fit("p.csv", "-o", "n.dgp", "--test", "n.csv"), "did you mean 'Colour'? Rename")
+
+
+def test_a_missing_column_that_is_accepted_is_warned_of(run, kept):
+    (kept / "n.csv").write_text(renamed(table_text(40, seed=1), dose="dosis"))
+    missing = "n.csv has no column 'dose', which the model needs; "
+    assert_refused(
+        run("predict", "m.dgp", "n.csv", "-o", "o.csv"),
+        missing + "to take it as missing pass --accept-new",
+    )
+    code, said, told = run("predict", "m.dgp", "n.csv", "-o", "o.csv", "--accept-new", "--json")
+    assert code == 0
+    warning = missing + "taken as missing in all rows"
+    assert f"warning: {warning}" in told
+    assert json.loads(said)["notes"][0].startswith(warning)
+    assert "columns that are not there as missing in all rows" in plain_help(run, "predict")
+
+
+def plain_help(run, command):
+    return " ".join(run(command, "--help")[1].replace("│", " ").split())
 
 
 def test_the_target_cannot_be_left_out(fit, kept):

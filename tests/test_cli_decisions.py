@@ -134,6 +134,12 @@ def test_a_threshold_is_told_with_its_label_and_needs_one_target(files, model, r
     [
         (("--cost", "yes-no=9"), "is not TRUE:DECIDED=COST"),
         (("--set", "2"), "--set=2.0 is not valid"),
+        (
+            ("--cost", "yes:no=5", "--cost", "no:yes=1", "--cost", "yes:no=7"),
+            "--cost 'yes:no=5' and --cost 'yes:no=7' say twice what one mistake costs",
+        ),
+        (("--decline", "-1"), "--decline=-1.0 is not valid: to decline cannot cost less than noth"),
+        (("--decline", "nan"), "--decline=nan is not valid"),
     ],
 )
 def test_wrong_options_are_refused_in_a_line(files, model, run, options, problem):

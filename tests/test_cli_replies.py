@@ -168,6 +168,26 @@ def test_a_target_that_is_spelled_otherwise_is_suggested():
         wishes_of(rows.column_names, typed=True, drop=["age"])
 
 
+def test_columns_that_are_something_else_are_no_misnamed_ones():
+    def available(columns, known=()):
+        new = NewValues(accept=True)
+        found = available_columns(["Sex", "x+", "%"], columns, "rows.csv", new, known)
+        return found, new.notes
+
+    # A column that the model knows by its name, as the target or as one that it does not use.
+    assert available(["sex", "x+", "%"], ["sex"])[0] == ["x+", "%"]
+    with pytest.raises(TableError, match=r"'Sex', which .* did you mean 'sex'\? Rename"):
+        available(["sex", "x+", "%"])
+    # Names without letters are all alike, and say nothing.
+    assert available(["Sex", "x+", "#"])[0] == ["Sex", "x+"]
+    # One that is somewhat alike may be another one: it is suggested, not insisted on.
+    found, notes = available(["Sexx", "x+", "%"])
+    assert found == ["x+", "%"]
+    assert notes[0].endswith("taken as missing in all rows; did you mean 'Sexx'?")
+    with pytest.raises(TableError, match=r"'Sex' and 2 more, which .* needs; did you mean 'Sexx'"):
+        available(["Sexx"])
+
+
 def test_one_absent_column_is_it_and_several_are_them():
     for absent, words in (
         (["a"], "to take it as missing"),

@@ -143,6 +143,7 @@ def test_audit_compares_the_majority_with_what_is_predicted_without_the_votes(fo
     assert code == 0, error
     listed = pd.read_csv(out)
     assert json.loads(said)["issues"] == len(listed)
+    assert json.loads(said)["expected"] is None  # of single votes, and these are majorities
     first = listed[listed["row"] == wrong + 1].iloc[0]
     assert (first["given"], first["suggested"]) == ("cat", "wolf")
     assert first["probability"] < 0.1
@@ -150,6 +151,14 @@ def test_audit_compares_the_majority_with_what_is_predicted_without_the_votes(fo
     votes = listed[["wolf", "cat", "dog"]].to_numpy()
     given = [["wolf", "cat", "dog"].index(label) for label in listed["given"]]
     np.testing.assert_array_equal(votes[np.arange(len(votes)), given], votes.max(axis=1))
+
+
+def test_majorities_are_not_compared_with_the_chance_of_a_single_vote(folder, run, tmp_path):
+    command = ("audit", folder / "train.csv", *TARGETS, "-o", tmp_path / "a.csv", *FAST[:-1])
+    code, _, told = run(*command)
+    assert code == 0, told
+    assert "of 120 labels are not the likeliest of their row" in told
+    assert "by chance" not in told
 
 
 def test_threshold_says_which_labels_there_are(folder, model, run):

@@ -168,6 +168,9 @@ def test_costs_that_are_none_are_refused():
         classifier.decide(X, [0, 1])
     with pytest.raises(ValueError, match="decline='no' is not valid"):
         classifier.decide(X, 1 - np.eye(2), decline="no")
+    with pytest.raises(ValueError, match=r"decline=-1 is not valid: .* less than nothing"):
+        classifier.decide(X, 1 - np.eye(2), decline=-1)
+    assert classifier.decide(X, 1 - np.eye(2), decline=0).cost.max() == 0.0
 
 
 # Thresholds.
@@ -242,6 +245,16 @@ def test_flipped_labels_come_first_with_what_they_should_be():
     own = p[np.arange(240), np.searchsorted(classifier.classes_, names[noisy])]
     np.testing.assert_array_equal(issues.quality, own)
     assert len(issues.as_dict()["rows"]) == len(issues)
+
+
+def test_what_is_expected_by_chance_is_that_of_single_labels_and_unknown_for_votes():
+    X, y = moons()
+    classifier = DirichletGPClassifier(**FAST).fit(X, y)
+    issues = classifier.label_issues(X, y)
+    assert issues.expected == pytest.approx(np.sum(1 - classifier.loo_proba(X, y).max(axis=1)))
+    voted = classifier.label_issues(X, 3 * np.eye(2)[y])
+    assert voted.voted
+    assert np.isnan(voted.expected)
 
 
 def test_a_row_is_shown_with_its_double_that_says_otherwise():

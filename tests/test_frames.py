@@ -371,6 +371,8 @@ def test_rows_without_a_label_are_counted(data, missing):
     with pytest.raises(ValueError, match="no label in 2 of 60 rows"):
         quick().partial_fit(frame, labels)
     with pytest.raises(ValueError, match="no label in 2 of 60 rows"):
+        quick().fit(frame, labels.tolist())
+    with pytest.raises(ValueError, match="no label in 2 of 60 rows"):
         quick().fit(pl.from_pandas(frame), pl.Series([None, None, *y[2:]]))
 
 

@@ -92,6 +92,12 @@ def test_new_rows_may_choose_a_threshold_and_rows_without_weight_count_as_nothin
     model.loo_proba(X, y, np.r_[np.ones(120), np.zeros(120)])
 
 
+def test_training_rows_that_choose_a_threshold_as_new_ones_are_warned_of(fitted):
+    model, X, y = fitted
+    with pytest.warns(UserWarning, match="all 120 rows seem to be rows that the model was fitted"):
+        model.threshold(X[:120], y[:120], recall=0.8, left_out=False)
+
+
 def test_what_is_known_of_rows_is_in_the_file_and_gone_once_there_are_others(fitted, tmp_path):
     model, X, y = fitted
     model.save(tmp_path / "model.dgp")

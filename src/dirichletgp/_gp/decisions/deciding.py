@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.arrays import Array, Booleans
+from ..core.warning import warn_caller
 from ..predictions import FittedClassifier
 from ..rows.arrays import are_votes, checked_labels
 from ..rows.scaling import scaling_function
@@ -342,7 +343,13 @@ class DecidingClassifier(FittedClassifier):
         wanted = fraction(target, recall if precision is None else precision)
         level = fraction("level", level)
         place = self._place_of(label)
-        probabilities = self.loo_proba(X, y, sample_weight) if left_out else self.predict_proba(X)
+        if left_out:
+            probabilities = self.loo_proba(X, y, sample_weight)
+        else:
+            probabilities = self.predict_proba(X)
+            said = self.rows_seen_in(X, y)
+            if said is not None:
+                warn_caller(f"{said}. For rows of the fit leave left_out=True.", UserWarning)
         codes = self._fitted.encoder.codes(checked_labels(y, probabilities))
         weights = sample_weights(sample_weight, len(codes))
         reached = Reached.of(probabilities[:, place], codes == place, weights)

@@ -145,7 +145,9 @@ def refuse_missing_labels(y: Any) -> None:
     if y is None:
         return
     refuse_a_name(y)
-    labels = np.atleast_1d(np.asarray(y))
+    # Of a list with texts in it NumPy would make a text of NaN.
+    kind = object if isinstance(y, list | tuple) else None
+    labels = np.atleast_1d(np.asarray(y, dtype=kind))
     lacks = np.zeros(labels.shape, dtype=bool)
     if labels.dtype.kind == "f":
         lacks = np.isnan(labels)

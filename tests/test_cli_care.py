@@ -20,6 +20,7 @@ from dirichletgp._gp.rows.tables.errors import TableError  # noqa: E402
 from dirichletgp.cli import destinations, main  # noqa: E402
 from dirichletgp.cli.destinations import Output, check_outputs  # noqa: E402
 from dirichletgp.persistence.file_kinds import TABLE  # noqa: E402
+from dirichletgp.report.numbers import Metric  # noqa: E402
 
 FAST = ("--n-inducing", "25", "--kernel", "rbf")
 
@@ -451,6 +452,40 @@ def test_a_class_with_few_rows_is_named_also_on_the_page(fit, kept):
     found = warnings_of(fit("rare.csv", *arguments, "--json"))
     assert "fewer than 10 rows to learn from: 'never' (1), 'rare'" in found[0]
     assert "rows to learn from: &#39;never&#39; (1)" in (kept / "r.html").read_text()
+
+
+def test_intervals_are_the_same_for_people_for_scripts_and_in_reports(fit, run, kept):
+    # The label is told by its column: every row is right.
+    rows = [
+        f"{i % 7 - 3 + (0.4 if i % 7 < 3 else 0)},{'yes' if i % 7 > 2 else 'no'}" for i in range(70)
+    ]
+    (kept / "easy.csv").write_text("\n".join(["dose,sick", *rows]))
+    fit("easy.csv", "-o", "a.dgp")
+    _, out, _ = run("evaluate", "a.dgp", "easy.csv", "--json")
+    found = json.loads(out)["metrics"]
+    assert found["accuracy"]["value"] == 1.0
+    _, people, _ = run("evaluate", "a.dgp", "easy.csv")
+    run("report", "a.dgp", "easy.csv", "-o", "r.html")
+    page = (kept / "r.html").read_text()
+    for key in ("accuracy", "precision", "recall", "f1", "auc"):
+        metric = Metric(
+            key, key, **{k: found[key][k] for k in ("value", "low", "high")}, meaning=""
+        )
+        assert metric.low < metric.high
+        assert metric.interval in people
+        assert f'<dd class="interval">{metric.interval}</dd>' in page
+
+
+def test_a_single_row_to_test_on_leaves_intervals_open_and_the_model_loads(fit, run, kept):
+    lines = (kept / "new.csv").read_text().splitlines()
+    (kept / "one.csv").write_text("\n".join(lines[:2]))
+    _, out, _ = fit("p.csv", "--test", "one.csv", "-o", "a.dgp", "--json")
+    assert json.loads(out)["test"]["metrics"]["mnll"]["low"] is None
+    code, out, _ = run("info", "a.dgp", "--json")
+    assert code == 0
+    assert json.loads(out)["test"]["metrics"]["mnll"]["high"] is None
+    _, people, _ = run("evaluate", "a.dgp", "one.csv")
+    assert "rows too alike" in people
 
 
 def test_scores_stand_beside_those_of_guessing(fit, kept):

@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
@@ -31,10 +33,11 @@ from dirichletgp.report.calibration import (
     error_by_chance,
     errors_if_calibrated,
 )
-from dirichletgp.report.curves import _misses_of_the_band
+from dirichletgp.report.curves import _words
 from dirichletgp.report.layout import layout_of
 from dirichletgp.report.outcomes import outcomes_by_threshold
-from dirichletgp.report.ranking import area_under_curve
+from dirichletgp.report.proportions import wilson_interval
+from dirichletgp.report.ranking import area_under_curve, label_scores
 from dirichletgp.report.verdict import calibration_verdict
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
@@ -80,12 +83,70 @@ def test_the_headline_numbers_are_those_of_the_metrics_module_and_lie_in_their_i
             assert m.low <= m.value <= m.high
 
 
-def test_intervals_of_the_accuracy_are_those_of_a_proportion(two):
+def test_a_share_has_the_same_interval_wherever_it_stands_on_the_page(two):
     model, X, y = two
-    accuracy = gather(model, X, y, n_bootstrap=2000).metrics[0]
-    half = 1.96 * np.sqrt(accuracy.value * (1 - accuracy.value) / len(y))
-    reach = [accuracy.value - accuracy.low, accuracy.high - accuracy.value]
-    assert_allclose(reach, half, rtol=0.25)
+    numbers = gather(model, X, y, n_bootstrap=2)
+    found = {metric.key: (metric.low, metric.high) for metric in numbers.metrics}
+    called = model.predict(X) == "no"
+    true = y == "no"
+    right = np.sum(called & true)
+    for key, k, n in (
+        ("accuracy", np.sum(called == true), len(y)),
+        ("precision", right, called.sum()),
+        ("recall", right, true.sum()),
+    ):
+        assert_allclose(found[key], wilson_interval(k / n, n), err_msg=key)
+    none_declined = numbers.rejection[0]
+    assert_allclose(found["accuracy"], (none_declined["low"], none_declined["high"]))
+
+
+def rows_all_right(n_classes, n=60):
+    codes = np.arange(n) % n_classes
+    prob = np.full((n, n_classes), 0.02)
+    prob[np.arange(n), codes] += 1.0 - 0.02 * n_classes
+    return prob, codes
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_rows_that_are_all_right_leave_room_for_mistakes_to_come(n_classes):
+    labels = [f"c{c}" for c in range(n_classes)]
+    metrics, _ = headline_metrics(*rows_all_right(n_classes), 100, np.random.default_rng(0), labels)
+    found = {metric.key: metric for metric in metrics}
+    for key in ("accuracy", "auc", "precision", "recall", "f1"):
+        assert found[key].value == found[key].high == 1.0, key
+        assert 0.8 < found[key].low < 0.97, key
+
+
+def test_numbers_that_every_row_gives_alike_have_no_interval_by_resampling():
+    metrics, _ = headline_metrics(*rows_all_right(2), 100, np.random.default_rng(0), ["no", "yes"])
+    loss = next(metric for metric in metrics if metric.key == "mnll")
+    assert loss.low is None
+    assert loss.high is None
+    assert loss.interval == "\u2013 (rows too alike)"
+    assert "low" not in loss.texts
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n", "correct"), [(2, 60, 0.95), (3, 60, 0.97), (12, 120, 0.9)]
+)
+def test_intervals_of_precision_recall_f1_and_area_hold_nineteen_times_in_twenty(
+    n_classes, n, correct
+):
+    rng = np.random.default_rng(0)
+
+    def scores(n):
+        codes = np.arange(n) % n_classes
+        called = np.where(rng.random(n) < correct, codes, rng.integers(0, n_classes, n))
+        prob = rng.random((n, n_classes)) + 0.7 * np.eye(n_classes)[called]
+        return label_scores(np.eye(n_classes)[called], codes) | {
+            "auc": area_under_curve(prob, codes)
+        }
+
+    truth = {key: value for key, (value, _, _) in scores(60_000).items()}
+    drawn = [scores(n) for _ in range(100)]
+    for key, true in truth.items():
+        held = np.sum([found[key][1] <= true <= found[key][2] for found in drawn])
+        assert held >= binom.ppf(0.01, 100, 0.95), key
 
 
 def test_labels_drawn_from_the_probabilities_are_called_calibrated_and_sharpened_ones_are_not():
@@ -389,26 +450,88 @@ def test_a_band_that_misses_the_diagonal_or_cannot_is_put_into_words(two):
     numbers = gather(model, X, y, n_bootstrap=2)
     bins = numbers.reliability.bins
     missed = sum(not b["low"] <= b["confidence"] <= b["high"] for b in bins)
-    outside = sum(not b["lower"] <= b["accuracy"] <= b["upper"] for b in bins)
     wide = sum(b["upper"] - b["lower"] > 0.5 for b in bins)
     words = " ".join(numbers.reliability.words)
-    assert f"{missed or 'None'} of {len(bins)} intervals miss the diagonal" in words
-    assert f"The band misses it at {outside or 'none'} of {len(bins)} points" in words
-    assert ("too narrow" in words) == (outside > 0)
+    verb = "misses" if missed == 1 else "miss"
+    assert f"{missed or 'None'} of {len(bins)} intervals {verb} the diagonal" in words
+    assert "The band" in words
     assert ("no evidence" in words) == (wide > 0)
     assert numbers.reliability.words[0] in html.unescape(render(numbers))
 
 
+def a_point(came_true, rows, lower, upper):
+    """A point of a reliability diagram in the middle of its band."""
+    share = came_true / rows
+    low, high = wilson_interval(share, rows)
+    ends = {"low": low, "high": high, "lower": lower, "upper": upper}
+    return {"accuracy": share, "rows": float(rows), "confidence": (lower + upper) / 2, **ends}
+
+
 def test_words_on_the_band_say_on_which_side_it_is_too_narrow():
-    inside = {"accuracy": 0.5, "lower": 0.45, "upper": 0.55, "confidence": 0.5}
-    above = {"accuracy": 1.0, "lower": 0.94, "upper": 0.97, "confidence": 0.96}
-    below = {"accuracy": 0.1, "lower": 0.15, "upper": 0.25, "confidence": 0.2}
-    assert _misses_of_the_band([inside]) == "The band misses it at none of 1 points."
+    inside = a_point(50, 100, 0.45, 0.55)
+    above = a_point(500, 500, 0.94, 0.98)
+    below = a_point(10, 400, 0.15, 0.25)
+    nowhere = "The band, allowing for chance in so many rows, misses it nowhere."
+    assert _words([inside])[1:] == [nowhere]
+    start = "The band misses it at 1 of 2 points by more than chance, where it is too narrow: "
     more = "more came true than its upper end allows for (at 96\u00a0%)."
-    said = _misses_of_the_band([inside, above])
-    assert said == f"The band misses it at 1 of 2 points, where it is too narrow: {more}"
-    said = _misses_of_the_band([below, inside, above])
-    assert "fewer came true than its lower end allows for (at 20\u00a0%), " + more in said
+    assert _words([inside, above])[1:] == [start + more]
+    fewer = "fewer came true than its lower end allows for (at 20\u00a0%), "
+    assert fewer + more in _words([below, inside, above])[1]
+
+
+def test_a_band_is_not_too_narrow_where_few_rows_came_true_by_chance():
+    few = [a_point(rows, rows, 0.5, 0.9) for rows in (1, 2, 4, 5)]
+    assert not any("too narrow" in sentence for sentence in _words(few))
+    assert not any("too narrow" in sentence for sentence in _words([a_point(64, 64, 0.99, 0.998)]))
+    assert any("too narrow" in sentence for sentence in _words([a_point(64, 64, 0.8, 0.9)]))
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 300), *[st.floats(0.0, 1.0)] * 3), min_size=1, max_size=10)
+)
+def test_no_point_is_both_outside_a_band_and_in_one_too_wide_to_miss(drawn):
+    bins = [a_point(round(share * rows), rows, *sorted(ends)) for rows, share, *ends in drawn]
+    said = _words(bins)[1:]
+    counted = [re.search(r"(\d+) of \d+ points|the one point", text) for text in said]
+    numbers = [int(found.group(1) or 1) for found in counted if found]
+    assert sum(numbers) <= len(bins)
+
+
+def test_a_diagram_of_one_point_speaks_of_one():
+    honest = " ".join(_words([a_point(64, 64, 0.1, 1.0)]))
+    assert "The one interval includes the diagonal" not in honest  # 64 of 64, and 55 % was said
+    assert "The one interval misses the diagonal (at 55\u00a0%)" in honest
+    assert "At the one point the band is so wide" in honest
+    assert _words([a_point(64, 64, 0.99, 0.998)])[0].startswith("The one interval includes")
+    two = _words([a_point(64, 64, 0.99, 0.998), a_point(64, 64, 0.4, 0.6)])
+    assert two[0].startswith("1 of 2 intervals misses the diagonal")
+
+
+def test_the_numbers_behind_the_diagram_are_called_what_they_are(two, many):
+    for rows, name in ((two, "Probability of no"), (many, "Confidence")):
+        page = render(gather(*rows, n_bootstrap=2))
+        behind = page.split("Numbers behind the diagram")[1]
+        assert re.search('<th scope="col">(.*?)</th>', behind).group(1) == name
+
+
+def test_one_label_to_check_is_one_row():
+    prob = np.full((80, 2), [0.995, 0.005])
+    for found, words in ((1, "1 row has a label"), (2, "2 rows have a label")):
+        y = (np.arange(80) < found).astype(int)
+        assert words in render(gather(Constant(prob), np.zeros((80, 1)), y, n_bootstrap=2))
+
+
+class Constant:
+    """Says the same of any rows."""
+
+    classes_ = np.arange(2)
+
+    def __init__(self, prob):
+        self.prob = prob
+
+    def predict_proba(self, X):
+        return self.prob
 
 
 def test_features_say_which_way_they_work():

@@ -33,8 +33,8 @@ class Scores(NamedTuple):
         values = {
             metric.key: {
                 "value": float(metric.value),
-                "low": float(metric.low),
-                "high": float(metric.high),
+                "low": metric.low,
+                "high": metric.high,
                 "baseline": metric.baseline,
             }
             for metric in self.metrics
@@ -77,9 +77,8 @@ def print_scores(scores: Scores, where: str) -> None:
         table.add_column("")
     for metric in scores.metrics:
         texts = metric.texts
-        interval = f"{texts['low']} to {texts['high']}"
         meaning = f"[dim]{in_markup(metric.meaning)}[/dim]"
-        cells = [metric.name, texts["value"], interval, texts.get("baseline", "")]
+        cells = [metric.name, texts["value"], metric.interval, texts.get("baseline", "")]
         table.add_row(*cells, *([meaning] if wide else []))
     console.print(table)
     if not wide:

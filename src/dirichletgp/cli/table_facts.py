@@ -30,9 +30,10 @@ def _check_test(test: Any) -> None:
     whole_number(test["rows"], "number of rows")
     for key, metric in test["metrics"].items():
         text(key, "metric")
-        for name in ("value", "low", "high"):
-            expect(type(metric[name]) in (int, float), "metric")
-            float(metric[name])
+        ends = [metric[end] for end in ("low", "high") if metric[end] is not None]
+        for number in (metric["value"], *ends):
+            expect(type(number) in (int, float), "metric")
+            float(number)
     verdict = test["verdict"]
     for name in ("level", "headline"):
         text(verdict[name], "verdict")

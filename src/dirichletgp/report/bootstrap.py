@@ -1,4 +1,4 @@
-"""The headline numbers, and how far they could be off: resampled rows."""
+"""The headline numbers, and how far they could be off: shares of so many rows, resampled rows."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from .._gp.core.arrays import Array, Integers
 from ..metrics.scores import log_likelihood_of_rows
 from .calibration import DRAWS, calibration_error
 from .numbers import Metric, Verdict
+from .proportions import wilson_interval
 from .ranking import MOST_CLASSES, area_under_curve, label_scores
 from .verdict import calibration_verdict
 
@@ -37,6 +38,9 @@ def headline_metrics(
     of one of them); and, if rows are of two classes at least and these are not very many, the area
     under the ROC curve, precision, recall and F1, of the second of two classes or on average.
 
+    Accuracy, precision, recall and F1 have the interval of a share of so many rows. Log loss and
+    Brier score have that of rows drawn again, or none where these would all be alike.
+
     Parameters
     ----------
     prob : ndarray of shape (n, C)
@@ -53,17 +57,18 @@ def headline_metrics(
     for _ in range(max(2, min(n_bootstrap, DRAWS // n))):
         weight = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         means.append(weight @ per_row / n)
-    accuracy, mnll, brier = np.column_stack(
-        [per_row.mean(axis=0), *np.quantile(np.array(means), [0.025, 0.975], axis=0)]
-    )
+    accuracy, mnll, brier = per_row.mean(axis=0).tolist()
+    low, high = np.quantile(np.array(means), [0.025, 0.975], axis=0)
     error = calibration_error(prob, codes, rng)
-    ece = (error.value, error.low, error.high)
-    found = {"accuracy": accuracy, "ece": ece, "mnll": mnll, "brier": brier}
+    found: dict[str, tuple[float, float | None, float | None]] = {
+        "accuracy": (accuracy, *wilson_interval(accuracy, n)),
+        "ece": (error.value, error.low, error.high),
+        "mnll": (mnll, *_unless_all_alike(per_row[:, 1], low[1], high[1])),
+        "brier": (brier, *_unless_all_alike(per_row[:, 2], low[2], high[2])),
+    }
     if len(np.unique(codes)) > 1 and prob.shape[1] <= MOST_CLASSES:
-        # Streams of their own: the other numbers are the same with and without them.
-        own = np.random.default_rng(n)
         found["auc"] = area_under_curve(prob, codes)
-        found |= label_scores(prob, codes, n_bootstrap, own)
+        found |= label_scores(prob, codes)
     guessed = _by_guessing(codes, prob.shape[1])
     which = f"class {labels[1]}" if len(labels) == 2 else "mean over the classes"
     metrics = []
@@ -73,6 +78,12 @@ def headline_metrics(
             meaning = f"{meaning} ({which})"
         metrics.append(Metric(key, name, value, low, high, meaning, guessed.get(key)))
     return metrics, calibration_verdict(error)
+
+
+def _unless_all_alike(scores: Array, low: float, high: float) -> tuple[float | None, float | None]:
+    """Ends of an interval by resampling: rows whose scores (n,) are equal tell of no other ones."""
+    alike = np.ptp(scores) <= 1e-12
+    return (None, None) if alike else (float(low), float(high))
 
 
 def _by_guessing(codes: Integers, n_classes: int) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Reliability curves as the page draws them: bins, intervals, a band, and what these say."""
 
 import numpy as np
+from scipy.stats import binom
 
 from .._gp.core.arrays import Array, Booleans, Integers
 from ..metrics import ReliabilityCurve, reliability_curve
@@ -12,6 +13,8 @@ from .proportions import wilson_interval
 
 # A band that covers more than this share of the axis includes the diagonal whatever comes true.
 _TELLS_NOTHING = 0.5
+# What is this unlikely, on either side of a band of 95 %, is not put down to chance.
+_BY_CHANCE = 0.025
 
 
 def headline_curve(rows: ExaminedRows, labels: list[str]) -> Curve:
@@ -65,37 +68,64 @@ def _curve(
 def _words(bins: list[dict[str, float]]) -> list[str]:
     """Where intervals and band miss the diagonal, and whether they could have."""
     missed = [b for b in bins if not b["low"] <= b["confidence"] <= b["high"]]
-    said = [
-        f"{_so_many(missed, bins)} intervals miss the diagonal{_places(missed)}; by chance about "
-        "one in twenty does."
-    ]
+    said = [_misses_of_the_intervals(missed, len(bins))]
     if "lower" not in bins[0]:
         return said
-    said.append(_misses_of_the_band(bins))
-    vague = [b for b in bins if b["upper"] - b["lower"] > _TELLS_NOTHING]
-    if vague:
+    fewer = [b for b in bins if _is_below_the_band(b)]
+    more = [b for b in bins if _is_above_the_band(b)]
+    said.append(_misses_of_the_band(fewer, more, len(bins)))
+    outside = fewer + more
+    wide = [b for b in bins if b["upper"] - b["lower"] > _TELLS_NOTHING and b not in outside]
+    if wide:
         said.append(
-            f"At {_so_many(vague, bins).lower()} points the band is so wide that it includes the "
+            f"{_points('At', wide, len(bins))} the band is so wide that it includes the "
             "diagonal nearly whatever comes true: there it is no evidence."
         )
     return said
 
 
-def _misses_of_the_band(bins: list[dict[str, float]]) -> str:
+def _is_below_the_band(point: dict[str, float]) -> bool:
+    """Whether so few come true by chance once in 40 times at most, if the lower end is right."""
+    came_true = round(point["accuracy"] * point["rows"])
+    return bool(binom.cdf(came_true, point["rows"], point["lower"]) < _BY_CHANCE)
+
+
+def _is_above_the_band(point: dict[str, float]) -> bool:
+    """Whether so many come true by chance once in 40 times at most, if the upper end is right."""
+    came_true = round(point["accuracy"] * point["rows"])
+    return bool(binom.sf(came_true - 1, point["rows"], point["upper"]) < _BY_CHANCE)
+
+
+def _misses_of_the_intervals(missed: list[dict[str, float]], n_points: int) -> str:
+    if n_points == 1 and not missed:
+        return "The one interval includes the diagonal; by chance 19 in 20 do."
+    several = f"{len(missed) or 'None'} of {n_points} intervals"
+    subject = "The one interval" if n_points == 1 else several
+    verb = "misses" if len(missed) == 1 else "miss"
+    return f"{subject} {verb} the diagonal{_places(missed)}; by chance about one in twenty does."
+
+
+def _misses_of_the_band(
+    fewer: list[dict[str, float]], more: list[dict[str, float]], n_points: int
+) -> str:
     """Where the band is too narrow, and on which side: that is not where the model is off."""
-    fewer = [b for b in bins if b["accuracy"] < b["lower"]]
-    more = [b for b in bins if b["accuracy"] > b["upper"]]
-    points = f"The band misses it at {_so_many(fewer + more, bins).lower()} points"
+    if not fewer and not more:
+        return "The band, allowing for chance in so many rows, misses it nowhere."
     sides = []
     if fewer:
         sides.append(f"fewer came true than its lower end allows for{_places(fewer)}")
     if more:
         sides.append(f"more came true than its upper end allows for{_places(more)}")
-    return f"{points}, where it is too narrow: {', '.join(sides)}." if sides else f"{points}."
+    points = _points("at", fewer + more, n_points)
+    return (
+        f"The band misses it {points} by more than chance, where it is too narrow: "
+        f"{', '.join(sides)}."
+    )
 
 
-def _so_many(some: list[dict[str, float]], bins: list[dict[str, float]]) -> str:
-    return f"{len(some) or 'None'} of {len(bins)}"
+def _points(preposition: str, some: list[dict[str, float]], n_points: int) -> str:
+    which = "the one point" if n_points == 1 else f"{len(some)} of {n_points} points"
+    return f"{preposition} {which}"
 
 
 def _places(bins: list[dict[str, float]]) -> str:

@@ -11,7 +11,9 @@ class Metric:
     Attributes
     ----------
     key, name, meaning : str
-    value, low, high : float
+    value : float
+    low, high : float or None
+        None if the rows do not tell: there is one, or all have the same score.
     baseline : float or None
         What guessing reaches: the most frequent class, or the class frequencies; None where that
         means nothing.
@@ -20,8 +22,8 @@ class Metric:
     key: str
     name: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     meaning: str
     baseline: float | None = None
 
@@ -29,9 +31,19 @@ class Metric:
     def texts(self) -> dict[str, str]:
         """Its numbers as people read them."""
         numbers = {"value": self.value, "low": self.low, "high": self.high}
-        if self.baseline is not None:
-            numbers["baseline"] = self.baseline
-        return {name: metric_text(self.key, number) for name, number in numbers.items()}
+        numbers["baseline"] = self.baseline
+        return {
+            name: metric_text(self.key, number)
+            for name, number in numbers.items()
+            if number is not None
+        }
+
+    @property
+    def interval(self) -> str:
+        """Its interval as people read it, or why it has none."""
+        if self.low is None or self.high is None:
+            return "\u2013 (rows too alike)"
+        return f"{self.texts['low']} to {self.texts['high']}"
 
 
 def metric_text(key: str, number: float) -> str:

@@ -27,9 +27,9 @@ def test_marks_count_copies_and_strangers():
     half = np.arange(1_000, 3_000)
     assert seen.about_copies(X[2_000:], codes[2_000:]) is None
     assert abs(counted(seen.about_copies(X[half], codes[half])) - 1_000) < 50
-    assert seen.about_strangers(X[:2_000], codes[:2_000]) is None
-    assert abs(counted(seen.about_strangers(X[half], codes[half])) - 1_000) < 50
-    assert seen.about_strangers(X[:50], 1 - codes[:50]).startswith(("all", "about 4"))
+    assert seen.strangers(X[:2_000], codes[:2_000]) is None
+    assert abs(counted(seen.strangers(X[half], codes[half]).said) - 1_000) < 50
+    assert seen.strangers(X[:50], 1 - codes[:50]).said.startswith(("all", "about 4"))
 
 
 def test_marks_of_very_many_rows_take_no_more_room_and_still_tell():
@@ -37,9 +37,9 @@ def test_marks_of_very_many_rows_take_no_more_room_and_still_tell():
     seen = SeenRows.of(X[:50_000], codes[:50_000])
     assert seen.marks.nbytes == SeenRows.of(X[:10], codes[:10]).marks.nbytes
     assert seen.share < 0.1
-    assert seen.about_strangers(X[:50_000], codes[:50_000]) is None
+    assert seen.strangers(X[:50_000], codes[:50_000]) is None
     assert seen.about_copies(X[:50_000], codes[:50_000]) is not None
-    assert seen.about_strangers(X[50_000:], codes[50_000:]).startswith(("all", "about 49"))
+    assert seen.strangers(X[50_000:], codes[50_000:]).said.startswith(("all", "about 49"))
     assert seen.about_copies(X[50_000:], codes[50_000:]) is None
 
 
@@ -53,8 +53,8 @@ def test_rows_that_are_equal_by_chance_are_no_copies():
 def test_rounding_does_not_make_a_row_another():
     X, codes = rows_and_codes(200)
     seen = SeenRows.of(X, codes)
-    assert seen.about_strangers(np.nextafter(X, 9.0), codes) is None
-    assert seen.about_strangers(X.astype(np.float32), codes) is None
+    assert seen.strangers(np.nextafter(X, 9.0), codes) is None
+    assert seen.strangers(X.astype(np.float32), codes) is None
 
 
 @pytest.fixture(scope="module")

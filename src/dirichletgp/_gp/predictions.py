@@ -38,6 +38,7 @@ from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
 from .training.regional import RegionalModel
+from .training.remembered import Strangers
 from .training.settings import choice, count, fraction
 
 _KINDS = ("dirichlet", "latent")
@@ -141,17 +142,17 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         rows, labels = self._matrix_and_labels(X, y)
         return fitted.seen.about_copies(rows, fitted.encoder.codes(labels))
 
-    def share_not_seen_in(self, X: Any, y: Any) -> float:
-        """Which share of rows with labels, about, is none of the fit; for commands.
+    def rows_not_seen_in(self, X: Any, y: Any) -> Strangers | None:
+        """Rows with labels that seem to be none of the fit; for commands.
 
-        It is 0 where a model cannot tell: after rows were added or taken away, and of fewer than
-        half of the rows once it was fitted to more than 4,096.
+        None where a model cannot tell: after rows were added or taken away, and of fewer than half
+        of the rows once it was fitted to more than 4,096.
         """
         fitted = self._fitted
         if fitted.seen is None:
-            return 0.0
+            return None
         rows, labels = self._matrix_and_labels(X, y)
-        return fitted.seen.share_of_strangers(rows, fitted.encoder.codes(labels))
+        return fitted.seen.strangers(rows, fitted.encoder.codes(labels))
 
     def fitted_names(self) -> list[str]:
         """For each scaled column the name of the column of X that it comes from; for displays."""
@@ -705,11 +706,11 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
 def _warn_of_strangers(fitted: Fitted, rows: AnyArray, codes: Integers) -> None:
     """Say so if rows (n, D) with classes (n,) are to be left out that were never there."""
-    said = None if fitted.seen is None else fitted.seen.about_strangers(rows, codes)
-    if said is not None:
+    strangers = None if fitted.seen is None else fitted.seen.strangers(rows, codes)
+    if strangers is not None:
         warn_caller(
-            f"{said}: what was never there cannot be left out, and these probabilities are wrong. "
-            "For new rows use predict_proba, or threshold with left_out=False.",
+            f"{strangers.said}: what was never there cannot be left out, and these probabilities "
+            "are wrong. For new rows use predict_proba, or threshold with left_out=False.",
             UserWarning,
         )
 

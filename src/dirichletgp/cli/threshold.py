@@ -99,18 +99,15 @@ def _about_strangers(fitted: TableModel, X: AnyArray, y: AnyArray) -> list[str]:
 
     `TableError` if most of them were not: these are not the rows of the fit.
     """
-    share = fitted.classifier.share_not_seen_in(X, y)
-    if share > _MOST_STRANGERS:
-        raise TableError(
-            f"{share:.0%} of the {len(y):,} rows seem not to be rows that the model was fitted to: "
-            "what was never there cannot be left out; pass the table of the fit as it was, or "
-            "--new-rows for rows that the model has never seen"
-        )
-    if share == 0.0:
+    strangers = fitted.classifier.rows_not_seen_in(X, y)
+    if strangers is None:
         return []
+    if strangers.share > _MOST_STRANGERS:
+        raise TableError(
+            f"{strangers.said}: what was never there cannot be left out; pass the table of the fit "
+            "as it was, or --new-rows for rows that the model has never seen"
+        )
     return [
-        f"about {max(1, round(share * len(y))):,} of {len(y):,} rows seem not to be rows that the "
-        "model was fitted to, or have other labels now: their probabilities are wrong here. Pass "
-        "the rows of the fit alone (fit --no-refit holds some out), or fit again if labels were "
-        "corrected"
+        f"{strangers.said}: their probabilities are wrong here. Pass the rows of the fit alone "
+        "(fit --no-refit holds some out), or fit again if labels were corrected"
     ]

@@ -26,9 +26,9 @@ MODERATE: Range = (-1e150, 1e150)
 """Numbers whose squares are finite."""
 NOT_NEGATIVE: Range = (0.0, 1e150)
 POSITIVE: Range = (1e-100, 1e100)
+"""Parameters: products of three are finite, and so are inverses."""
 VARIANCE: Range = (1e-100, 1e8)
 """Of a kernel: log-odds that vary by more than 10,000 are none that labels could have."""
-"""Parameters: products of three are finite, and so are inverses."""
 SUMS: Range = (-1e100, 1e100)
 FINITE: Range = (-sys.float_info.max, sys.float_info.max)
 """Numbers that are only compared with those of rows."""

@@ -12,6 +12,7 @@ mark too, up to 6 in 100; of many rows marks tell how many were seen.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -130,6 +131,21 @@ def _effective(weights: Array) -> float:
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
+class Strangers(NamedTuple):
+    """Rows to be left out that were never trained on.
+
+    Attributes
+    ----------
+    share : float
+        Of all rows, about.
+    said : str
+        What to say of them.
+    """
+
+    share: float
+    said: str
+
+
 @dataclass(frozen=True)
 class SeenRows:
     """Marks of the rows that a model was fitted to.
@@ -171,14 +187,14 @@ class SeenRows:
             "scores on them say nothing about new rows"
         )
 
-    def share_of_strangers(self, X: AnyArray, codes: Integers) -> float:
-        """Which share of rows (n, D), about, was never trained on; 0 where that is not sure.
+    def strangers(self, X: AnyArray, codes: Integers) -> Strangers | None:
+        """Rows among some (n, D) that were never trained on; None where there are none for sure.
 
         If all training rows left a mark, a row without one is none of them. If only some did, it
         takes many strangers to tell: at least half of the rows.
         """
         if len(codes) == 0:
-            return 0.0
+            return None
         known, n, by_chance = self._known(X, codes)
         expected = n * (1.0 - by_chance) * self.share
         enough = 0.0
@@ -186,17 +202,14 @@ class SeenRows:
             hit = by_chance + (1.0 - by_chance) * self.share
             enough = 0.5 * expected + _DEVIATIONS * np.sqrt(n * hit * (1.0 - hit))
         missed = expected - known
-        return float(missed / expected) if missed > max(enough, 1e-9 * n) else 0.0
-
-    def about_strangers(self, X: AnyArray, codes: Integers) -> str | None:
-        """What to say of rows (n, D) to be left out if they were never trained on."""
-        share = self.share_of_strangers(X, codes)
-        if share == 0.0:
+        if missed <= max(enough, 1e-9 * n):
             return None
-        return (
+        share = float(missed / expected)
+        said = (
             f"{_how_many(share, len(codes))} rows seem not to be rows that the model was fitted "
             "to, or have other labels now"
         )
+        return Strangers(share, said)
 
     def _known(self, X: AnyArray, codes: Integers) -> tuple[float, int, float]:
         """Rows that fall on a mark beyond chance, of how many, and the share that would by chance.

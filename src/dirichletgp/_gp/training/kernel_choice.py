@@ -37,9 +37,8 @@ from .settings import Family, Progress, Resources, Stage, family_of, is_pooled
 AUTO = "auto"
 # With more columns than this a table per column takes too long.
 _MOST_COLUMNS = 128
-# Rows that families are compared on, more if there are categories, which are rarer than numbers;
-# with no more than so many, all are judged, in folds.
-_ROWS, _ROWS_WITH_CATEGORIES, _FEW_ROWS = 5_000, 8_000, 1_500
+# Rows that families are compared on; with no more than so many, all are judged, in folds.
+_ROWS, _FEW_ROWS = 8_000, 1_500
 _FOLDS, _JUDGES = 3, 0.4
 _EVALUATIONS = 12  # of label transforms, by families this close to the best one
 _CLOSE = 1.02
@@ -107,18 +106,15 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
         return [family_of(estimator, (AUTO,))]
     rbf = Family(KERNELS["rbf"], ard)
     n_columns = columns.n_in if columns.is_plain else len(columns.levels)
+    has_categories = not columns.is_plain and bool(columns.levels.any())
     own_start = estimator.lengthscale is not None or estimator.max_iter == 0
-    if own_start and not _has_categories(columns):
+    if own_start and not has_categories:
         # What was given is a lengthscale, and nothing is to be learned that could be compared.
         return [rbf]
     found = [rbf, Family(KERNELS["rbf"], False)] if ard else [rbf]
     if n_columns <= _MOST_COLUMNS:
         found.insert(0, Family(KERNELS["product"], ard))
     return found
-
-
-def _has_categories(columns: Columns) -> bool:
-    return not columns.is_plain and bool(columns.levels.any())
 
 
 class Choice(NamedTuple):
@@ -148,8 +144,7 @@ def choose_family(
             resources.progress.note(f"{among[-1]} (too many classes to compare)")
             return Choice(among[-1])
         many = is_pooled(estimator, len(material.classes))
-        some = _ROWS_WITH_CATEGORIES if _has_categories(material.columns) else _ROWS
-        few = _merged(material, _ROWS_OF_MANY if many else some)
+        few = _merged(material, _ROWS_OF_MANY if many else _ROWS)
         class_sizes = np.unique(few.sample.labels, return_counts=True)[1]
         if len(few.sample.X) < _FEWEST_ROWS or are_mostly_alone(class_sizes):
             resources.progress.note(f"{among[-1]} (too few rows to compare)")

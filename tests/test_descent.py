@@ -6,6 +6,7 @@ import pytest
 from dirichletgp._gp.training import descent
 from dirichletgp._gp.training.descent import descend
 from dirichletgp._gp.training.kernel_search import KernelSearch
+from dirichletgp._gp.training.schedule import Trainer
 
 
 class Bowl:
@@ -102,8 +103,35 @@ def test_a_search_hands_its_curvature_on(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2_000, 3))
     y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=2_000) > 0
-    model = DirichletGPClassifier(kernel="rbf", n_inducing=410, max_iter=3, random_state=0)
+    model = DirichletGPClassifier(
+        kernel="rbf", n_inducing=410, max_iter=3, label_transform="dirichlet", random_state=0
+    )
     model.fit(X, y)
     assert given[0][1] is None
     assert given[-1][0] == 410
     assert given[-1][1].shape == (4, 4)  # three lengthscales, one variance
+
+
+def test_lengthscales_follow_points_where_labels_are_clean(monkeypatch):
+    """With 1,000 points for 400 they are up to (400 / 1,000)^(1/4) = 0.795 times as long."""
+    from dirichletgp import DirichletGPClassifier
+
+    ratios = []
+    sharpened = Trainer._sharpened
+
+    def noted(self, state, n_points):
+        found = sharpened(self, state, n_points)
+        ratios.append(found.lengthscale / state.kernel.lengthscale)
+        return found
+
+    monkeypatch.setattr(Trainer, "_sharpened", noted)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2_000, 4))
+    score = X[:, 0] * X[:, 1] + X[:, 2] ** 2 - 1.0
+    model = DirichletGPClassifier(kernel="rbf", n_inducing=1_000, max_iter=20, random_state=0)
+    for noise in (0.0, 3.0):
+        model.fit(X, score + noise * rng.normal(size=2_000) > 0)
+    clean, noisy = ratios
+    assert np.ptp(clean) < 1e-12
+    assert 0.795 < clean[0] < 0.9
+    assert 0.97 < noisy[0] <= 1.0

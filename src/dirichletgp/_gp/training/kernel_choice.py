@@ -54,7 +54,7 @@ _ROWS_PER_CLASS = 10
 _POINTS, _POINTS_FOR_FEW = 256, 128
 # Of more classes than this, each costs as much as the rows.
 _SOME_CLASSES = 8
-_ITERATIONS, _TOLERANCE = 20, 1e-4
+_ITERATIONS, _TOLERANCE = 12, 1e-4
 # The same for many classes, which differ less in what they gain from a kernel. Rows of many classes
 # and many columns are embeddings, whose columns are all of a kind: tables are not tried.
 _ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 4

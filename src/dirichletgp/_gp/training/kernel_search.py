@@ -33,7 +33,7 @@ _LOG_RANGE = 7.0
 # An evaluation of the bound touches as many rows as keep n M^2 near this, within limits.
 _ROW_BUDGET, _FEWEST_ROWS, _MOST_ROWS = 2e9, 4_000, 50_000
 # With more classes than this the M-sized work per class counts, and a sample is made smaller.
-_MANY_CLASSES = 8
+_MANY_CLASSES = 12
 
 
 @dataclass(frozen=True)

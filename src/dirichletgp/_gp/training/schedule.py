@@ -205,7 +205,8 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
-        beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
+        with self.resources.progress.stage(Stage.INTERVALS):
+            beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
         model = replace(model, beliefs=beliefs)
         warn_of_jitter(state.jitter)
         return Trained(model, state.n_iter, self._scores(model))

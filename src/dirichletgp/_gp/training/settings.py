@@ -311,6 +311,7 @@ class Stage(Enum):
     REGIONS = "regions"
     COMPARISON = "comparison"
     BELIEF = "belief"
+    INTERVALS = "intervals"
     COPIES = "copies of rows"
 
 

@@ -680,7 +680,7 @@ def test_the_bar_follows_stages_whatever_they_are_called(monkeypatch):
     assert shares == sorted(shares)
     assert len(set(shares)) > 5
     assert 0.9 < shares[-1] < 1.0
-    assert estimate.words == "comparing with plainer models"
+    assert estimate.words == "computing intervals"
 
 
 def test_the_bar_never_goes_back_nor_beyond_its_end():

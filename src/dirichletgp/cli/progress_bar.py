@@ -10,20 +10,24 @@ from .._gp.training.settings import Event, Stage, listening
 # are jumped over.
 _STAGES = [
     (Stage.FIRST_PASS, 0.02),
-    (Stage.POINTS, 0.05),
-    (Stage.KERNEL, 0.40),
-    (Stage.ALPHA, 0.03),
-    (Stage.KERNEL, 0.12),
+    (Stage.CHOICE, 0.25),
+    (Stage.POINTS, 0.02),
+    (Stage.KERNEL, 0.28),
+    (Stage.ALPHA, 0.02),
+    (Stage.KERNEL, 0.03),
+    (Stage.LABELS, 0.08),
     (Stage.LEFT_OUT, 0.03),
-    (Stage.POINTS, 0.05),
-    (Stage.KERNEL, 0.18),
-    (Stage.STATISTICS, 0.04),
-    (Stage.LABELS, 0.05),
+    (Stage.POINTS, 0.02),
+    (Stage.KERNEL, 0.04),
+    (Stage.STATISTICS, 0.06),
+    (Stage.LABELS, 0.09),
     (Stage.POSTERIOR, 0.01),
     (Stage.COMPARISON, 0.02),
+    (Stage.INTERVALS, 0.03),
 ]
 _WORDS = {
     Stage.FIRST_PASS: "looking at the columns",
+    Stage.CHOICE: "choosing the kernel",
     Stage.POINTS: "placing inducing points",
     Stage.KERNEL: "learning the kernel",
     Stage.ALPHA: "choosing the label transform",
@@ -33,9 +37,10 @@ _WORDS = {
     Stage.POSTERIOR: "solving",
     Stage.COMPARISON: "comparing with plainer models",
     Stage.REGIONS: "trying regions",
+    Stage.INTERVALS: "computing intervals",
 }
-# Evaluations of each search of a kernel, the last ones short: shares of `max_iter`.
-_EVALUATIONS = (1.0, 1 / 4, 1 / 12)
+# Evaluations that searches for a kernel usually take: shares of `max_iter`.
+_EVALUATIONS = (1 / 5, 1 / 4, 1 / 33)
 _MOST_OF_A_STAGE = 0.97
 _SHARE_TO_JUDGE_BY = 0.04
 
@@ -54,9 +59,9 @@ class Estimate:
     --------
     >>> estimate = Estimate(max_iter=80)
     >>> estimate(Event(Stage.KERNEL))
-    >>> estimate(Event(Stage.KERNEL, evaluation=20))
+    >>> estimate(Event(Stage.KERNEL, evaluation=8))
     >>> round(estimate.share, 2), estimate.words
-    (0.17, 'learning the kernel')
+    (0.42, 'learning the kernel')
     """
 
     def __init__(self, max_iter: int):

@@ -60,7 +60,8 @@ class FewRows:
     typical : Kernel
         What a kernel is expected to be.
     folds : Workers
-        Threads that folds are shared out to. A fold itself takes too little for several.
+        Threads that folds, and the classes of a label search, are shared out to. A fold itself
+        takes too little for several.
     """
 
     placer: PointPlacer
@@ -92,7 +93,7 @@ class FewRows:
         size = scoring_rows(len(self.prior))
         rows = rows_that_score(self._pool, basis, size, resources)
         s2 = basis.kernel.variance
-        return LabelSearch(statistics, s2, self.prior, rows, resources.workers)
+        return LabelSearch(statistics, s2, self.prior, rows, self.folds)
 
     def left_out(
         self,
@@ -123,9 +124,9 @@ class FewRows:
                 "learned": learned,
                 "linear": self._linear(learned),
                 "linear, given labels": self._linear(learned, given_labels(self._pool.repetition)),
-                "constant": self._constant(learned),
             }
             losses = {name: self._loss(model) for name, model in models.items()}
+            losses["constant"] = self._constant_left_out(learned).loss(self._pool)
             progress.note(", ".join(f"{name} {loss:.4f}" for name, loss in losses.items()))
         n = float(self._pool.class_weights.sum()) / self._pool.repetition
         chosen = {
@@ -139,11 +140,22 @@ class FewRows:
             best = "constant"
         if best == "constant":
             _warn_of_frequencies(losses["learned"], losses["constant"])
+            return self._constant(learned)
         return models[best]
 
     def _loss(self, model: Model) -> float:
         assert model.left_out is not None
         return model.left_out.loss(self._pool)
+
+    @cached_property
+    def _linear_basis(self) -> tuple[Basis, float]:
+        """The basis of linear models, and its jitter."""
+        basis, state = basis_of(State(linear_kernel(self.typical), self.points))
+        return basis, state.jitter
+
+    @cached_property
+    def _linear_statistics(self) -> ClassStatistics:
+        return self._statistics(self._linear_basis[0])
 
     def _linear(self, learned: Model, transform: LabelTransform | None = None) -> Model:
         """A kernel so long that its functions are linear over the rows; it is not learned.
@@ -151,15 +163,14 @@ class FewRows:
         The label transform is, unless it is given.
         """
         workers = self.training.resources.workers
-        kernel = linear_kernel(self.typical)
-        basis, state = basis_of(State(kernel, self.points))
-        statistics = self._statistics(basis)
+        basis, jitter = self._linear_basis
+        statistics = self._linear_statistics
         if transform is None:
             start = LabelTransform.dirichlet(learned.alpha_epsilon)
             search = self.label_search(basis, statistics)
             transform = search.best_transform(start, _EVALUATIONS)
         posterior = Posterior.from_statistics(
-            statistics, kernel.variance, transform, self.prior, workers
+            statistics, basis.kernel.variance, transform, self.prior, workers
         )
         pool = self._pool
         vectors = basis.vectors(pool.X)
@@ -167,7 +178,7 @@ class FewRows:
         return replace(
             learned,
             basis=basis,
-            jitter=state.jitter,
+            jitter=jitter,
             statistics=statistics,
             transform=transform,
             left_out=LeftOut.of(pool, *latents),
@@ -178,16 +189,19 @@ class FewRows:
         """A model that says the prior everywhere: its kernel has next to no variance."""
         kernel = learned.kernel.with_parameters(learned.kernel.parameters, _NOTHING)
         basis, state = basis_of(State(kernel, self.points, jitter=learned.jitter))
-        n = len(self._pool)
-        offsets = np.tile(learned.transform.offsets(self.prior), (n, 1))
         return replace(
             learned,
             basis=basis,
             jitter=state.jitter,
             statistics=self._statistics(basis),
-            left_out=LeftOut.of(self._pool, offsets, np.full(offsets.shape, _NOTHING)),
+            left_out=self._constant_left_out(learned),
             solved=None,
         )
+
+    def _constant_left_out(self, learned: Model) -> LeftOut:
+        """What such a model predicts of rows that are left out."""
+        offsets = np.tile(learned.transform.offsets(self.prior), (len(self._pool), 1))
+        return LeftOut.of(self._pool, offsets, np.full(offsets.shape, _NOTHING))
 
     def _statistics(self, basis: Basis) -> ClassStatistics:
         return self._pool.class_statistics(basis, self.training.resources.workers)

@@ -9,19 +9,17 @@ With a folder for the models, those that are there are not fitted again.
 """
 
 import argparse
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from _baseline import BEFORE, ROOT, source_of
 
-ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("letter", "magic", "eeg", "htru2")
 ROUNDS = 5
 COLUMNS = (
@@ -148,7 +146,7 @@ def measured(name, before, now, folder, models, quick, with_rivals):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", default=NAMES)
-    parser.add_argument("--baseline", default="5e16233", help="commit of the earlier version")
+    parser.add_argument("--baseline", default=BEFORE, help="commit of the earlier version")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--no-rivals", action="store_true")
     parser.add_argument("--models", type=Path, help="where fitted models are, or are to be kept")
@@ -159,12 +157,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        packed = subprocess.run(
-            ["git", "archive", given.baseline, "src"], cwd=ROOT, check=True, capture_output=True
-        ).stdout
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(folder, filter="data")
-        before = child(folder / "src", folder, given.quick)
+        before = child(source_of(given.baseline, folder), folder, given.quick)
         now = child(ROOT / "src", folder, given.quick)
         print("Rows per second with all threads; a ratio above one is faster now.\n")
         print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dirichletgp._gp.training import descent
+from dirichletgp._gp.training import descent, schedule
 from dirichletgp._gp.training.descent import descend
 from dirichletgp._gp.training.kernel_search import KernelSearch
-from dirichletgp._gp.training.schedule import Trainer
 
 
 class Bowl:
@@ -117,14 +116,14 @@ def test_lengthscales_follow_points_where_labels_are_clean(monkeypatch):
     from dirichletgp import DirichletGPClassifier
 
     ratios = []
-    sharpened = Trainer._sharpened
+    for_more_points = schedule.kernel_for_more_points
 
-    def noted(self, state, n_points):
-        found = sharpened(self, state, n_points)
+    def noted(state, *arguments):
+        found = for_more_points(state, *arguments)
         ratios.append(found.lengthscale / state.kernel.lengthscale)
         return found
 
-    monkeypatch.setattr(Trainer, "_sharpened", noted)
+    monkeypatch.setattr(schedule, "kernel_for_more_points", noted)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2_000, 4))
     score = X[:, 0] * X[:, 1] + X[:, 2] ** 2 - 1.0

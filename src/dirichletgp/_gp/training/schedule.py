@@ -48,6 +48,7 @@ from .kernel_search import (
     KernelTraining,
     WithBelief,
     basis_of,
+    kernel_for_more_points,
     warn_of_jitter,
 )
 from .label_search import LabelSearch, rows_that_score, scoring_rows
@@ -80,9 +81,8 @@ _ENOUGH = 3e-5
 # A search with all points may take this part of max_iter: three times as many steps left the MNLL
 # of six datasets where it was.
 _SHARE_WITH_ALL_POINTS = 33
-# Points are so far apart, to this power of their number: as in four dimensions. Lengthscales follow
-# where this much of the label noise or more is left unexplained by few points, as a variance.
-_NEARNESS, _MUCH_UNEXPLAINED, _ROWS_EXPLAINED = -0.25, 0.15, 1_000
+# Rows that tell how much few points leave unexplained.
+_ROWS_EXPLAINED = 1_000
 # Evaluations of the first search for the label transform; the last begins where it ends.
 _FIRST_EVALUATIONS = 10
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
@@ -306,28 +306,14 @@ class Trainer:
             if max_iter == 0 or self._rows_are_few or self._pooled:
                 return replace(state, points=points)
             if self.settings.label_transform == "learned" and not self.settings.optimize_inducing:
-                return replace(state, points=points, kernel=self._sharpened(state, len(points)))
+                pool = self.placer.pool
+                some = pool.sample(_ROWS_EXPLAINED, np.random.RandomState(self._seed))
+                noise = (state.labels or state.transform).noise_in
+                kernel = kernel_for_more_points(state, len(points), pool.X[some], noise)
+                return replace(state, points=points, kernel=kernel)
             state = replace(state, points=points)
             state = self._searched(state, max(1, max_iter // _SHARE_WITH_ALL_POINTS))
         return state
-
-    def _sharpened(self, state: DirichletState, n_points: int) -> Kernel:
-        """The kernel that was learned with few points, for more of them.
-
-        The bound charges for what points leave unexplained, in units of the label noise. Where that
-        is much, lengthscales were kept long for the few points to reach, and shrink with the
-        distance of neighbouring points. Where labels are noisier than that, they are what they are.
-        Steps along the bound of all points took a quarter of a fit and led to no better place.
-        """
-        basis, state = basis_of(state)
-        pool = self.placer.pool
-        some = pool.X[pool.sample(_ROWS_EXPLAINED, np.random.RandomState(self._seed))]
-        explained = np.square(basis.vectors(some)).sum(axis=1).mean()
-        unexplained = max(state.kernel.variance - float(explained), 0.0)
-        transform = state.transform if state.labels is None else state.labels
-        share = unexplained / (unexplained + _MUCH_UNEXPLAINED * transform.noise_in)
-        nearer = (n_points / len(state.points)) ** (_NEARNESS * share)
-        return state.kernel.stretched(nearer, state.kernel.variance)
 
     def _searched(self, state: DirichletState, max_iter: int) -> DirichletState:
         # Where left-out rows choose the label transform in the end, they make up for what the last

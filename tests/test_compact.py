@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.low_rank import Rounded, Rounding, SharedPosterior, eigenvectors
-from dirichletgp._gp.core.parallel import Workers, cholesky, solve_rows
+from dirichletgp._gp.core.parallel import Workers, cholesky, inverse_triangle
 from dirichletgp._gp.core.regressions import LabelTransform, shared_matrix
 from dirichletgp.persistence import ModelFileError
 
@@ -127,13 +127,14 @@ def test_corrections_of_full_width_are_the_variances_of_all_classes(noises):
     with Workers(1) as workers:
         found = eigenvectors(posterior, shared, 1e-9, workers)
     vectors = model._fitted.model.basis.factor
-    halves = solve_rows(shared, vectors.copy())
+    root = inverse_triangle(shared)
+    halves = vectors @ root.T
     rounding = Rounding(1e-9, 0.0)
     trial = SharedPosterior(
         posterior.variance,
         posterior.offsets,
         posterior.coefficients,
-        shared,
+        root,
         transform.ratio,
         [Rounded.of(own, rounding, halves).correction() for own in found],
     )

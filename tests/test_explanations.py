@@ -182,8 +182,8 @@ def test_an_effect_is_the_average_prediction_with_its_own_uncertainty():
         )
         u = sign @ model.basis.vectors(rows)
         for c in range(2):
-            beta, factor = model.posterior.coefficients[c], model.posterior.factors[c]
-            half = np.linalg.solve(factor, u)
+            beta, root = model.posterior.coefficients[c], model.posterior.roots[c]
+            half = root @ u
             latent = u @ beta, covariance - u @ u + half @ half
             if c == 0:
                 mean, variance = -latent[0], latent[1]

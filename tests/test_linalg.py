@@ -50,19 +50,55 @@ def test_products_from_both_sides(lower, size):
     inverse = np.linalg.inv(lower)
     A = np.random.default_rng(2).normal(size=(size, size))
     gram = A @ A.T
+    found = parallel.inverse_triangle(lower)
+    np.testing.assert_allclose(found, inverse, atol=1e-8)
     np.testing.assert_allclose(
-        parallel.whitened(lower, gram), inverse @ gram @ inverse.T, atol=1e-7
+        parallel.whitened(found, gram), inverse @ gram @ inverse.T, atol=1e-7
     )
     np.testing.assert_allclose(
-        parallel.pulled_back(lower, gram.copy()), inverse.T @ gram @ inverse, atol=1e-7
+        parallel.pulled_back(found, gram.copy()), inverse.T @ gram @ inverse, atol=1e-7
     )
     np.testing.assert_allclose(
-        parallel.whitened_in_parallel(lower, gram, map), inverse @ gram @ inverse.T, atol=1e-7
+        parallel.whitened_in_parallel(found, gram, map), inverse @ gram @ inverse.T, atol=1e-7
     )
     np.testing.assert_allclose(
-        parallel.pulled_back_in_parallel(lower, gram, map), inverse.T @ gram @ inverse, atol=1e-7
+        parallel.pulled_back_in_parallel(found, gram, map), inverse.T @ gram @ inverse, atol=1e-7
     )
     np.testing.assert_allclose(parallel.product(A, gram), A @ gram, atol=1e-9)
+
+
+def test_products_with_a_triangle(lower, rows):
+    columns = np.ascontiguousarray(rows.T)
+    for found, wanted in (
+        (parallel.multiply_rows(lower, rows.copy()), rows @ lower.T),
+        (parallel.multiply_rows_transposed(lower, rows.copy()), rows @ lower),
+        (parallel.multiply_columns(lower, columns.copy()), lower @ columns),
+        (parallel.multiply_columns_transposed(lower, columns.copy()), lower.T @ columns),
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-10)
+
+
+def test_a_triangle_with_a_zero_on_its_diagonal_has_no_inverse():
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        parallel.inverse_triangle(np.array([[1.0, 0.0], [1.0, 0.0]]))
+
+
+@pytest.mark.parametrize("n_columns", [1, 9, 26])
+def test_a_row_of_a_product_in_tiles_has_the_same_bits_among_any_others(size, n_columns):
+    rng = np.random.default_rng(0)
+    rows, right = rng.normal(size=(300, size)), rng.normal(size=(n_columns, size)).T
+    together = parallel.product_in_tiles(rows, right)
+    np.testing.assert_allclose(together, rows @ right, atol=1e-12)
+    for n in (0, 1, 23, 24, 25, 96, 200):
+        np.testing.assert_array_equal(parallel.product_in_tiles(rows[-n:], right), together[-n:])
+
+
+def test_outer_gram_accumulates(rows):
+    gram = np.eye(len(rows))
+    parallel.add_outer_gram(rows, gram, 0.5)
+    parallel.add_outer_gram(rows[:, :0].copy(), gram)
+    wanted = np.eye(len(rows)) + 0.5 * rows @ rows.T
+    np.testing.assert_allclose(parallel.symmetrise(gram), wanted, atol=1e-10)
 
 
 def test_gram_accumulates(rows, size):

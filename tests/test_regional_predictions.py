@@ -154,7 +154,7 @@ def test_an_effect_is_as_uncertain_as_the_regions_are_about_it(kernel):
         u = a @ part.basis.vectors(rows[own])
         prior = a @ part.kernel.of_points(rows[own]).values(rows[own], rows[own]) @ a
         for c in range(2):
-            half = np.linalg.solve(part.posterior.factors[c], u)
+            half = part.posterior.roots[c] @ u
             variance[c] += prior - u @ u + half @ half
     np.testing.assert_allclose(found.deviation[0, 1] ** 2, variance.sum(), rtol=1e-6)
     assert variance.sum() > 1e-4

@@ -96,7 +96,7 @@ def _check_size(model: AnyModel) -> None:
         size = 8 * numbers_of_regions(model)
         advice = f"fit it with fewer regions than {model.regions.number}, or a smaller n_inducing"
     else:
-        n_matrices = len(model.posterior.factors) + 1 if model.learns else 4
+        n_matrices = len(model.posterior.roots) + 1 if model.learns else 4
         size = 8 * n_matrices * n_points**2
         advice = f"export its compact() form, or fit it with a smaller n_inducing than {n_points}"
     if size > _MOST_BYTES:

@@ -3,9 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from .._gp.core.arrays import Array
 from .._gp.core.low_rank import SharedPosterior
 from .._gp.core.predictor import TwoClassPredictor
 from .._gp.rows.scaling import scaled_on
@@ -35,24 +33,20 @@ def add_latent(graph: Any, rows: str, fitted: Fitted) -> tuple[str, str]:
         predictor = model.predictor(1)
         if isinstance(predictor, TwoClassPredictor):
             return _difference(values, predictor, on)
-    vectors = values @ _inverse(basis.factor).T
+    vectors = values @ basis.inverse.T
     posterior: Any = model.posterior
     mean_width = len(posterior.offsets)
     mean = vectors @ posterior.coefficients.T + posterior.offsets
     squares = on.sum(vectors * vectors, axis=1, keepdims=True)
     unexplained = on.maximum(posterior.variance - squares, 0.0)
     if isinstance(posterior, SharedPosterior):
-        explained = _corrected(vectors @ _inverse(posterior.shared).T, posterior, on)
+        explained = _corrected(vectors @ posterior.root.T, posterior, on)
     else:
-        halves = [vectors @ _inverse(factor).T for factor in posterior.factors]
+        halves = [vectors @ root.T for root in posterior.roots]
         explained = [on.sum(half * half, axis=1, keepdims=True) for half in halves]
         explained *= mean_width // len(explained)  # one for all classes if the noises are equal
     variance = on.columns(tuple(explained)) + unexplained
     return mean.name, variance.name
-
-
-def _inverse(factor: Array) -> Array:
-    return np.asarray(solve_triangular(factor, np.eye(len(factor)), lower=True))
 
 
 def _difference(values: Any, predictor: TwoClassPredictor, on: Any) -> tuple[str, str]:

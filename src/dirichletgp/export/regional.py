@@ -19,7 +19,7 @@ import numpy as np
 
 from .._gp.core.arrays import Array
 from .._gp.core.low_rank import SharedPosterior
-from .._gp.core.parallel import inverse_from_cholesky, solve_rows_transposed
+from .._gp.core.parallel import multiply_rows_transposed, outer_product_of_root
 from .._gp.core.predictor import RIDGE, TwoClassPredictor, factored
 from .._gp.training.fitted import Model
 from .._gp.training.regional import RegionalModel
@@ -178,21 +178,21 @@ def _functions(part: Model) -> tuple[Array, Array]:
     if isinstance(predictor, TwoClassPredictor):
         return predictor.coefficients[:, None], predictor.triangle.T[None]
     posterior: Any = part.posterior
-    factor = part.basis.factor
-    coefficients = solve_rows_transposed(factor, posterior.coefficients.copy())
-    explained = _explained(posterior, len(factor))
+    basis = part.basis
+    coefficients = basis.of_kernel_vectors(posterior.coefficients)
+    explained = _explained(posterior, len(basis.points))
     triangles = []
     for matrix in explained:
         # A = I - E = F F' says how much less than s2 the variance is: s2 - |F' L^-1 k|^2.
-        square_root = factored(np.eye(len(factor)) * (1.0 + RIDGE) - matrix)
-        triangles.append(solve_rows_transposed(factor, np.ascontiguousarray(square_root.T)).T)
+        square_root = factored(np.eye(len(basis.points)) * (1.0 + RIDGE) - matrix)
+        triangles.append(basis.of_kernel_vectors(square_root.T).T)
     return coefficients.T, np.array(triangles)
 
 
 def _explained(posterior: Any, n_points: int) -> list[Array]:
     """E_c (M, M) of all classes, with which u' E_c u is the variance in the span of the points."""
     if not isinstance(posterior, SharedPosterior):
-        inverses = [inverse_from_cholesky(factor) for factor in posterior.factors]
+        inverses = [outer_product_of_root(root) for root in posterior.roots]
         return inverses * (len(posterior.offsets) // len(inverses))
     identity = np.eye(n_points)
     found = []
@@ -200,6 +200,6 @@ def _explained(posterior: Any, n_points: int) -> list[Array]:
         v = own.matrix
         kept = (v / own.eigenvalues) @ v.T
         inner = identity - posterior.sign * (v @ v.T + own.rest * (identity - kept))
-        half = solve_rows_transposed(posterior.shared, np.ascontiguousarray(inner))
-        found.append(solve_rows_transposed(posterior.shared, np.ascontiguousarray(half.T)))
+        half = multiply_rows_transposed(posterior.root, np.ascontiguousarray(inner))
+        found.append(multiply_rows_transposed(posterior.root, np.ascontiguousarray(half.T)))
     return found

@@ -29,15 +29,19 @@ from .arrays import Array
 from .parallel import (
     Workers,
     add_gram,
+    add_outer_gram,
     cholesky,
     inverse_from_cholesky,
+    inverse_triangle,
     log_determinant,
+    multiply_columns,
+    multiply_columns_transposed,
+    multiply_rows,
+    multiply_rows_transposed,
     product,
     pulled_back,
     pulled_back_in_parallel,
     row_slices,
-    solve_columns,
-    solve_columns_transposed,
     solve_rows,
     solve_rows_transposed,
     symmetrise,
@@ -87,11 +91,10 @@ class _GramClass(NamedTuple):
 
 
 class _RowClass(NamedTuple):
-    """A class kept as rows, solved: log|B_c|, beta_c, T^-1 F~_c and E_c F~_c."""
+    """A class kept as rows, solved: log|B_c|, beta_c and E_c F~_c."""
 
     log_determinant: float
     beta: Array
-    half: Array
     solved: Array
 
 
@@ -117,11 +120,12 @@ def bound_and_derivatives(
     prior : ndarray of shape (C,)
     workers : Workers
     """
-    solution = _solve(statistics, factor, transform, prior, workers)
+    inverse = inverse_triangle(factor)
+    solution = _solve(statistics, factor, inverse, transform, prior, workers)
     quadratic = solution.log_determinants - float(np.vdot(solution.b, solution.beta))
     trace = float(np.trace(solution.total))
     value = _assemble(statistics.counts, transform, prior, variance, quadratic, trace)
-    return _derivatives(value, solution, statistics, factor, transform, prior, workers)
+    return _derivatives(value, solution, statistics, inverse, transform, prior, workers)
 
 
 class _Solution(NamedTuple):
@@ -133,23 +137,25 @@ class _Solution(NamedTuple):
     log_determinants: float  # sum_c log|B_c|
     grams: dict[int, _GramClass]
     rows: dict[int, _RowClass]
+    row_gram: Array  # sum_c F~_c' E_c F~_c of the classes kept as rows, its lower triangle,
     base_factor: Array  # R, and
-    row_factor: Array  # L R; both empty if every class has a Gram
+    row_inverse: Array  # (L R)^-1; all three empty if every class has a Gram
     n_even: int  # classes of which B_c = B_0
 
 
 def _solve(
     statistics: BoundStatistics,
     factor: Array,
+    inverse: Array,
     transform: LabelTransform,
     prior: Array,
     workers: Workers,
 ) -> _Solution:
-    b = right_hand_sides(solve_rows(factor, statistics.sums.copy()), transform, prior)
-    own = list(workers.map(lambda gram: whitened(factor, gram), statistics.grams.values()))
+    b = right_hand_sides(multiply_rows(inverse, statistics.sums.copy()), transform, prior)
+    own = list(workers.map(lambda gram: whitened(inverse, gram), statistics.grams.values()))
     total = sum(own, np.zeros(factor.shape))
     if len(own) < len(b):
-        total += whitened_in_parallel(factor, statistics.pooled, workers.map)
+        total += whitened_in_parallel(inverse, statistics.pooled, workers.map)
     base = shared_matrix(total, transform)
     if not own and not statistics.rows:
         return _solve_even(total, base, b)
@@ -157,27 +163,38 @@ def _solve(
     def solve_gram_class(pair: tuple[int, Array]) -> _GramClass:
         k, gram = pair
         lower = class_factor(base, gram, transform, out=gram)
-        inverse = inverse_from_cholesky(lower)
-        return _GramClass(log_determinant(lower), inverse @ b[k], inverse)
+        of_class = inverse_from_cholesky(lower)
+        return _GramClass(log_determinant(lower), of_class @ b[k], of_class)
 
     solved_grams = workers.map(solve_gram_class, zip(statistics.grams, own, strict=True))
     grams = dict(zip(statistics.grams, solved_grams, strict=True))
     rows: dict[int, _RowClass] = {}
-    base_factor = row_factor = np.empty((0, 0))
+    row_gram = base_factor = row_inverse = np.empty((0, 0))
     if statistics.rows:
         d = transform.precision_in - transform.precision_out
         base_factor = cholesky(base)
-        row_factor = product(factor, base_factor, workers.map)
+        row_inverse = inverse_triangle(product(factor, base_factor, workers.map))
+        row_gram = np.zeros(factor.shape)
 
-        def solve_row_class(k: int) -> _RowClass:
-            return _solve_row_class(statistics.rows[k], d, base_factor, row_factor, b[k])
+        def solve_row_classes(unit: list[int]) -> tuple[list[_RowClass], Array]:
+            gram = np.zeros(factor.shape)
+            found = [
+                _solve_row_class(statistics.rows[k], d, base_factor, row_inverse, b[k], gram)
+                for k in unit
+            ]
+            return found, gram
 
-        solved_rows = workers.map(solve_row_class, statistics.rows)
-        rows = dict(zip(statistics.rows, solved_rows, strict=True))
+        units = _units_of_classes(statistics.rows)
+        solved_rows = workers.map(solve_row_classes, units)
+        for unit, (found, gram) in zip(units, solved_rows, strict=True):
+            rows.update(zip(unit, found, strict=True))
+            row_gram += gram
     parts: dict[int, _GramClass | _RowClass] = {**grams, **rows}
     beta = np.stack([parts[k].beta for k in range(len(b))])
     log_determinants = sum(part.log_determinant for part in parts.values())
-    return _Solution(total, b, beta, log_determinants, grams, rows, base_factor, row_factor, 0)
+    return _Solution(
+        total, b, beta, log_determinants, grams, rows, row_gram, base_factor, row_inverse, 0
+    )
 
 
 def _solve_even(total: Array, base: Array, b: Array) -> _Solution:
@@ -185,14 +202,15 @@ def _solve_even(total: Array, base: Array, b: Array) -> _Solution:
     lower = cholesky(base, overwrite=True)
     beta = solve_rows_transposed(lower, solve_rows(lower, b.copy()))
     log_determinants = len(b) * log_determinant(lower)
-    return _Solution(total, b, beta, log_determinants, {}, {}, lower, np.empty((0, 0)), len(b))
+    nothing = np.empty((0, 0))
+    return _Solution(total, b, beta, log_determinants, {}, {}, nothing, lower, nothing, len(b))
 
 
 def _derivatives(
     value: float,
     solution: _Solution,
     statistics: BoundStatistics,
-    factor: Array,
+    inverse: Array,
     transform: LabelTransform,
     prior: Array,
     workers: Workers,
@@ -210,26 +228,26 @@ def _derivatives(
     # Back in the basis of the kernel vectors, X becomes L^-T X L^-1.
     def matrix(k: int) -> Array:
         own = solution.grams[k].inverse + np.outer(beta[k], beta[k])
-        return pulled_back(factor, shared - d * own)
+        return pulled_back(inverse, shared - d * own)
 
     matrices = dict(zip(solution.grams, workers.map(matrix, solution.grams), strict=True))
-    raw_beta = solve_rows_transposed(factor, beta.copy())
+    raw_beta = multiply_rows_transposed(inverse, beta.copy())
 
     def row_terms(k: int) -> Array:
-        terms = solve_rows_transposed(solution.row_factor, solution.rows[k].solved)
+        terms = multiply_rows_transposed(solution.row_inverse, solution.rows[k].solved)
         terms += np.outer(statistics.rows[k] @ raw_beta[k], raw_beta[k])
         terms *= -d
         return terms
 
     by_row = RowDerivatives(
         matrices=matrices,
-        shared=pulled_back_in_parallel(factor, shared, workers.map)
+        shared=pulled_back_in_parallel(inverse, shared, workers.map)
         if len(matrices) < n_classes
         else shared,
         vectors=(u0 * r0) @ raw_beta + (u1 * r1 - u0 * r0)[:, None] * raw_beta,
         row_terms=dict(zip(solution.rows, workers.map(row_terms, solution.rows), strict=True)),
     )
-    by_points = pulled_back_in_parallel(factor, through_kernel, workers.map)
+    by_points = pulled_back_in_parallel(inverse, through_kernel, workers.map)
     precision = float((statistics.counts * d + statistics.counts.sum() * u0).sum())
     return BoundDerivatives(value, by_row, by_points, -0.5 * precision)
 
@@ -244,9 +262,9 @@ def _sum_of_p(solution: _Solution, d: float, workers: Workers) -> Array:
         p_sum -= part.inverse
     if solution.rows:
         # sum_c B_c^-1 = R^-T (C_rows I - d sum_c F~_c' E_c F~_c) R^-1 over classes kept as rows
-        halves = [part.half for part in solution.rows.values()]
-        pooled = plus_identity(symmetrise(-d * _sum_of_grams(halves, workers)), len(halves))
-        p_sum -= pulled_back_in_parallel(solution.base_factor, pooled, workers.map)
+        pooled = plus_identity(symmetrise(-d * solution.row_gram), len(solution.rows))
+        base_inverse = inverse_triangle(solution.base_factor)
+        p_sum -= pulled_back_in_parallel(base_inverse, pooled, workers.map)
     if solution.n_even:
         p_sum -= solution.n_even * inverse_from_cholesky(solution.base_factor)
     p_sum *= 0.5
@@ -254,49 +272,50 @@ def _sum_of_p(solution: _Solution, d: float, workers: Workers) -> Array:
 
 
 def _solve_row_class(
-    rows: Array, d: float, base_factor: Array, row_factor: Array, b: Array
+    rows: Array, d: float, base_factor: Array, row_inverse: Array, b: Array, gram: Array
 ) -> _RowClass:
-    """Factor E_c^-1 = I + d F~_c F~_c', which has the size of the class."""
-    rows = solve_rows(row_factor, rows.copy())
-    lower = cholesky(plus_identity(d * (rows @ rows.T)))
-    half = solve_columns(lower, rows.copy())
-    solved = solve_columns_transposed(lower, half.copy())
+    """Factor E_c^-1 = I + d F~_c F~_c', which has the size of the class.
+
+    F~_c' E_c F~_c is added to the lower triangle of `gram`.
+    """
+    rows = multiply_rows(row_inverse, rows.copy())
+    lower = np.eye(len(rows))
+    add_outer_gram(rows, lower, d)
+    lower = cholesky(lower, overwrite=True)
+    inverse = inverse_triangle(lower)
+    solved = multiply_columns(inverse, rows.copy())  # T^-1 F~_c
+    add_gram(solved, gram)
+    solved = multiply_columns_transposed(inverse, solved)
     h = solve_rows(base_factor, b[None, :].copy())
     h -= d * (h @ rows.T) @ solved
     beta = solve_rows_transposed(base_factor, h)[0]
-    return _RowClass(log_determinant(base_factor) + log_determinant(lower), beta, half, solved)
+    return _RowClass(log_determinant(base_factor) + log_determinant(lower), beta, solved)
 
 
-def _sum_of_grams(rows: list[Array], workers: Workers) -> Array:
-    """Lower triangle of the summed Grams of matrices of few rows each, in larger units of work."""
-    units: list[list[Array]] = [[]]
-    for matrix in rows:
-        if sum(map(len, units[-1])) >= _ROWS_OF_A_UNIT:
+def _units_of_classes(rows: dict[int, Array]) -> list[list[int]]:
+    """Classes kept as rows in units of work: small ones together, which share a Gram."""
+    units: list[list[int]] = [[]]
+    n = 0
+    for k, of_class in rows.items():
+        if n >= _ROWS_OF_A_UNIT:
             units.append([])
-        units[-1].append(matrix)
-
-    def of_unit(unit: list[Array]) -> Array:
-        gram = np.zeros((unit[0].shape[1], unit[0].shape[1]))
-        for matrix in unit:
-            add_gram(matrix, gram)
-        return gram
-
-    total, *others = workers.map(of_unit, units)
-    for gram in others:
-        total += gram
-    return total
+            n = 0
+        units[-1].append(k)
+        n += len(of_class)
+    return units
 
 
 def collapsed_bound(statistics: ClassStatistics, posterior: Posterior) -> float:
     """The bound alone, from whitened statistics and the posterior they led to."""
     quadratic = 0.0
-    # One factor may serve all classes.
-    of_factor = len(posterior.coefficients) // len(posterior.factors)
-    places = row_slices(len(posterior.offsets), of_factor)
-    for factor, place in zip(posterior.factors, places, strict=True):
+    # One root may serve all classes.
+    of_root = len(posterior.coefficients) // len(posterior.roots)
+    places = row_slices(len(posterior.offsets), of_root)
+    for root, place in zip(posterior.roots, places, strict=True):
         # b' B^-1 b = |R' beta|^2 with B = R R'
-        fit = float(np.square(posterior.coefficients[place] @ factor).sum())
-        quadratic += of_factor * log_determinant(factor) - fit
+        halves = solve_rows_transposed(root, posterior.coefficients[place].copy())
+        fit = float(np.square(halves).sum())
+        quadratic -= of_root * log_determinant(root) + fit
     trace = float(np.einsum("cmm->", statistics.grams))
     return _assemble(
         statistics.counts,

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from .arrays import AnyArray, Array
-from .parallel import Workers, solve_columns, solve_rows
+from .parallel import Workers, multiply_columns, multiply_rows
 from .regressions import Latents, Posterior, plus_identity
 
 # Eigenvalues below this part of the largest are rounding.
@@ -68,8 +68,8 @@ class SharedPosterior(Latents):
         mu_c, the latent means far from all data.
     coefficients : ndarray of shape (C, M)
         beta_c.
-    shared : ndarray of shape (M, M)
-        R, the Cholesky factor of I + u0 G^.
+    root : ndarray of shape (M, M)
+        R^-1, where R is the Cholesky factor of I + u0 G^.
     ratio : float
         u0 / u1.
     corrections : sequence of Correction
@@ -79,7 +79,7 @@ class SharedPosterior(Latents):
     variance: float
     offsets: Array
     coefficients: Array
-    shared: Array
+    root: Array
     ratio: float
     corrections: Sequence[Correction]
 
@@ -102,7 +102,7 @@ class SharedPosterior(Latents):
 
     def half(self, vectors: Array) -> Array:
         """What `explained_of` starts from: h = R^-1 u of whitened vectors (n, M)."""
-        return solve_rows(self.shared, vectors.copy())
+        return multiply_rows(self.root, vectors.copy())
 
     def explained_of(self, c: int, half: Array) -> Array:
         """U' B_c^-1 u of one class, of shape (n,), from h = R^-1 u (n, M)."""
@@ -114,8 +114,8 @@ class SharedPosterior(Latents):
 class Eigenvectors:
     """The eigenvalues of +-A_c above a threshold, largest first, and sqrt(w_r) e_r as columns."""
 
-    def __init__(self, factor: Array, shared: Array, sign: float, threshold: float) -> None:
-        relative = solve_columns(factor, shared.copy())  # R_c^-1 R
+    def __init__(self, root: Array, shared: Array, sign: float, threshold: float) -> None:
+        relative = multiply_columns(root, shared.copy())  # R_c^-1 R
         a = plus_identity(-sign * (relative.T @ relative), sign)
         thin = _pivoted_factor(a, 0.1 * threshold)
         values, turn = np.linalg.eigh(thin.T @ thin)
@@ -138,12 +138,12 @@ def eigenvectors(
 ) -> list[Eigenvectors]:
     """Of all classes; `shared` is R."""
     sign = 1.0 if posterior.transform.ratio <= 1 else -1.0
-    if len(posterior.factors) < len(posterior.offsets):
+    if len(posterior.roots) < len(posterior.offsets):
         # All noises are equal: there is nothing to correct.
-        nothing = Eigenvectors(posterior.factors[0], shared, sign, threshold)
+        nothing = Eigenvectors(posterior.roots[0], shared, sign, threshold)
         return [nothing] * len(posterior.offsets)
     return list(
-        workers.map(lambda factor: Eigenvectors(factor, shared, sign, threshold), posterior.factors)
+        workers.map(lambda root: Eigenvectors(root, shared, sign, threshold), posterior.roots)
     )
 
 

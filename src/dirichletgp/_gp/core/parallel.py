@@ -223,6 +223,24 @@ def padded_rows(matrix: Array, rows: Integers) -> Array:
     return out
 
 
+def product_in_tiles(rows: Array, right: Array) -> Array:
+    """``rows @ right``, a tile of rows at a time.
+
+    BLAS has other routines for small matrices than for large ones, and rounds otherwise there: in
+    products of one shape the bits of a row do not depend on how many others there are.
+    """
+    n, m = rows.shape
+    n_tiles, rest = divmod(n, ROWS_OF_ONE_PIECE)
+    found = np.empty((n, right.shape[1]))
+    tiles = rows[: n - rest].reshape(n_tiles, ROWS_OF_ONE_PIECE, m)
+    of_tiles = found[: n - rest].reshape(n_tiles, ROWS_OF_ONE_PIECE, right.shape[1])
+    np.matmul(tiles, right, out=of_tiles)
+    if rest:
+        last = padded_rows(rows, np.arange(n - rest, n))
+        found[n - rest :] = (last @ right)[:rest]
+    return found
+
+
 def grouped(key: Integers, width: Integers, most: int) -> Iterator[Integers]:
     """Rows with equal keys together, in blocks of about `most` numbers, `width` of them per row."""
     order = np.argsort(key, kind="stable")
@@ -272,6 +290,8 @@ _dtrmm = _routine(cython_blas, "dtrmm")
 _dtrsm = _routine(cython_blas, "dtrsm")
 _dpotrf = _routine(cython_lapack, "dpotrf")
 _dpotri = _routine(cython_lapack, "dpotri")
+_dtrtri = _routine(cython_lapack, "dtrtri")
+_dlauum = _routine(cython_lapack, "dlauum")
 
 
 def _check(*matrices: Array) -> None:
@@ -291,6 +311,14 @@ def add_gram(rows: Array, gram: Array) -> None:
         _call(_dsyrk, "U", "N", m, n, 1.0, rows, m, 1.0, gram, m)
 
 
+def add_outer_gram(rows: Array, gram: Array, times: float = 1.0) -> None:
+    """Add a multiple of ``rows @ rows.T`` to the lower triangle of `gram`, in place."""
+    _check(rows, gram)
+    n, m = rows.shape
+    if n and m:
+        _call(_dsyrk, "U", "T", n, m, times, rows, m, 1.0, gram, n)
+
+
 def symmetrise(matrix: Array) -> Array:
     """Copy the lower triangle onto the upper one, in place."""
     m = len(matrix)
@@ -306,6 +334,15 @@ def symmetrise(matrix: Array) -> Array:
 def _strictly_upper(m: int) -> Booleans:
     """Mask of the entries above the diagonal; m is at most _SLICE."""
     return np.triu(np.ones((m, m), dtype=bool), 1)
+
+
+def _multiply(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
+    """Multiply by a triangle in place; `side` and `transposed` as Fortran sees them."""
+    _check(lower, matrix)
+    n, m = matrix.shape
+    if n and m:
+        _call(_dtrmm, side, "U", transposed, "N", m, n, 1.0, lower, len(lower), matrix, m)
+    return matrix
 
 
 def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
@@ -324,11 +361,29 @@ def solve_rows(lower: Array, rows: Array) -> Array:
 
 def multiply_rows(lower: Array, rows: Array) -> Array:
     """``rows @ lower.T``, in place, for a triangle: half the work of a full product."""
-    _check(lower, rows)
-    n, m = rows.shape
-    if n:
-        _call(_dtrmm, "L", "U", "T", "N", m, n, 1.0, lower, m, rows, m)
-    return rows
+    return _multiply(lower, rows, "L", "T")
+
+
+def multiply_rows_transposed(lower: Array, rows: Array) -> Array:
+    """``rows @ lower``, in place: the pull-back of `multiply_rows`."""
+    return _multiply(lower, rows, "L", "N")
+
+
+def multiply_columns(lower: Array, columns: Array) -> Array:
+    """``lower @ columns``, in place."""
+    return _multiply(lower, columns, "R", "N")
+
+
+def multiply_columns_transposed(lower: Array, columns: Array) -> Array:
+    """``lower.T @ columns``, in place."""
+    return _multiply(lower, columns, "R", "T")
+
+
+def solve_many_rows(lower: Array, rows: Array) -> Array:
+    """`solve_rows`, by the inverse of the triangle where rows are so many that it pays."""
+    if len(rows) < len(lower):
+        return solve_rows(lower, rows)
+    return multiply_rows(inverse_triangle(lower), rows)
 
 
 def solve_rows_transposed(lower: Array, rows: Array) -> Array:
@@ -346,39 +401,40 @@ def solve_columns_transposed(lower: Array, columns: Array) -> Array:
     return _solve(lower, columns, "R", "T")
 
 
-def whitened(lower: Array, gram: Array) -> Array:
-    """``inv(lower) @ gram @ inv(lower).T`` for a symmetric `gram`, as a new symmetric matrix.
+def whitened(inverse: Array, gram: Array) -> Array:
+    """``inverse @ gram @ inverse.T`` for a symmetric `gram`, as a new symmetric matrix.
 
-    Rounding grows along the second solve. In this order it is small in the lower triangle, which is
-    the one kept; with the other order the gradient of a bound with a nearly singular K_mm was seen
-    off by 15 %.
+    Rounding grows from row to row of the inverse of a nearly singular triangle. In this order it is
+    small in the lower triangle, which is the one kept; with the other order the gradient of a bound
+    with a nearly singular K_mm was seen off by 15 %.
     """
-    return symmetrise(solve_rows(lower, solve_columns(lower, gram.copy())))
+    return symmetrise(multiply_rows(inverse, multiply_columns(inverse, gram.copy())))
 
 
-def pulled_back(lower: Array, matrix: Array) -> Array:
-    """``inv(lower).T @ matrix @ inv(lower)`` for a symmetric `matrix`, which is overwritten."""
-    return symmetrise(solve_columns_transposed(lower, solve_rows_transposed(lower, matrix)))
+def pulled_back(inverse: Array, matrix: Array) -> Array:
+    """``inverse.T @ matrix @ inverse`` for a symmetric `matrix`, which is overwritten."""
+    half = multiply_rows_transposed(inverse, matrix)
+    return symmetrise(multiply_columns_transposed(inverse, half))
 
 
-def whitened_in_parallel(lower: Array, gram: Array, mapper: Mapper) -> Array:
+def whitened_in_parallel(inverse: Array, gram: Array, mapper: Mapper) -> Array:
     """`whitened` of a symmetric `gram`, in slices that `mapper` runs in parallel."""
-    return _both_sides(solve_rows, lower, gram, mapper)
+    return _both_sides(multiply_rows, inverse, gram, mapper)
 
 
-def pulled_back_in_parallel(lower: Array, matrix: Array, mapper: Mapper) -> Array:
+def pulled_back_in_parallel(inverse: Array, matrix: Array, mapper: Mapper) -> Array:
     """`pulled_back` of a symmetric `matrix`, in slices that `mapper` runs in parallel."""
-    return _both_sides(solve_rows_transposed, lower, matrix, mapper)
+    return _both_sides(multiply_rows_transposed, inverse, matrix, mapper)
 
 
 def _both_sides(
-    solve: Callable[[Array, Array], Array], lower: Array, matrix: Array, mapper: Mapper
+    multiply: Callable[[Array, Array], Array], inverse: Array, matrix: Array, mapper: Mapper
 ) -> Array:
     starts = range(0, len(matrix), _SLICE)
     half = matrix.copy()
-    list(mapper(lambda i: solve(lower, half[i : i + _SLICE]), starts))
+    list(mapper(lambda i: multiply(inverse, half[i : i + _SLICE]), starts))
     half = np.ascontiguousarray(half.T)
-    list(mapper(lambda i: solve(lower, half[i : i + _SLICE]), starts))
+    list(mapper(lambda i: multiply(inverse, half[i : i + _SLICE]), starts))
     return symmetrise(half)
 
 
@@ -393,12 +449,37 @@ def cholesky(matrix: Array, overwrite: bool = False) -> Array:
     return _clear_upper(factor)
 
 
+def inverse_triangle(lower: Array) -> Array:
+    """The inverse of a triangle, as a new one.
+
+    A product with it takes half the time of a solution or less, and BLAS does many rows in the
+    same way: worth it where there are as many rows as the triangle has, or nearly.
+    """
+    inverse = lower.copy()
+    _check(inverse)
+    m = len(inverse)
+    info = _call(_dtrtri, "U", "N", m, inverse, m, 0) if m else 0
+    if info != 0:
+        raise np.linalg.LinAlgError("the triangle is singular")
+    return inverse
+
+
 def inverse_from_cholesky(lower: Array) -> Array:
     """``inv(lower @ lower.T)``, as a new symmetric matrix."""
     inverse = lower.copy()
     m = len(inverse)
     _call(_dpotri, "U", m, inverse, m, 0)
     return symmetrise(inverse)
+
+
+def outer_product_of_root(root: Array) -> Array:
+    """``root.T @ root`` for a lower triangle, as a new symmetric matrix."""
+    outer = root.copy()
+    _check(outer)
+    m = len(outer)
+    if m:
+        _call(_dlauum, "U", m, outer, m, 0)
+    return symmetrise(outer)
 
 
 def product(left: Array, right: Array, mapper: Mapper = map) -> Array:

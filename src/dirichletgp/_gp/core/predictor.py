@@ -37,9 +37,9 @@ from .parallel import (
     cholesky,
     inverse_from_cholesky,
     multiply_rows,
+    outer_product_of_root,
     padded_rows,
-    solve_rows,
-    solve_rows_transposed,
+    product_in_tiles,
 )
 from .probabilities.softmax import class_probabilities
 from .probabilities.tolerance import classes_in_doubt, probabilities_within
@@ -153,13 +153,13 @@ class ManyClassPredictor:
         """From R, the Cholesky factor of B = I + u0 G^."""
         explained = plus_identity(-inverse_from_cholesky(shared), 1.0 + RIDGE)
         triangle = _triangle(explained, basis)
-        coefficients = solve_rows_transposed(basis.factor, posterior.coefficients.copy())
+        coefficients = basis.of_kernel_vectors(posterior.coefficients)
         return cls(basis, posterior, coefficients, triangle, ratio, share)
 
     def probabilities(self, values: Array, tolerance: float) -> Array:
         """Class probabilities (n, C), none off by more than the tolerance."""
         tolerance *= self.share
-        mean = values @ self.coefficients.T + self.posterior.offsets
+        mean = product_in_tiles(values, self.coefficients.T) + self.posterior.offsets
         explained = multiply_rows(self.triangle, values.copy())
         variance = self.posterior.variance - np.einsum("nm,nm->n", explained, explained)
         variance = np.maximum(variance, 0.0)
@@ -172,7 +172,7 @@ class ManyClassPredictor:
         variances = np.repeat(centre[:, None], mean.shape[1], axis=1)
         rows = np.flatnonzero(doubt.any(axis=1))
         if len(rows):
-            vectors = solve_rows(self.basis.factor, padded_rows(values, rows))
+            vectors = self.basis.whitened(padded_rows(values, rows))
             variances[rows] = self._looked_at(mean[rows], variance[rows], vectors, tolerance)
         return probabilities_within(mean, variances, tolerance)
 
@@ -219,17 +219,17 @@ def _triangle(a: Array, basis: Basis) -> Array:
     """T, lower, with T' T = L^-T A L^-1."""
     # A lower factor of A turned upside down is an upper one of A.
     turned = factored(np.ascontiguousarray(a[::-1, ::-1]))
-    return solve_rows_transposed(basis.factor, np.ascontiguousarray(turned[::-1, ::-1].T))
+    return basis.of_kernel_vectors(turned[::-1, ::-1].T)
 
 
 def two_class_predictor(basis: Basis, posterior: Posterior) -> TwoClassPredictor:
     """One mean and one triangle for the difference of two classes."""
     coefficients = posterior.coefficients[1:] - posterior.coefficients[:1]
-    a = plus_identity(np.zeros(basis.factor.shape), 2.0 + RIDGE)
-    for factor in posterior.factors:
-        a -= inverse_from_cholesky(factor)
+    a = plus_identity(np.zeros(basis.inverse.shape), 2.0 + RIDGE)
+    for root in posterior.roots:
+        a -= outer_product_of_root(root)
     return TwoClassPredictor(
-        solve_rows_transposed(basis.factor, coefficients)[0],
+        basis.of_kernel_vectors(coefficients)[0],
         float(posterior.offsets[1] - posterior.offsets[0]),
         _triangle(a, basis),
         2.0 * posterior.variance,

@@ -24,7 +24,14 @@ import numpy as np
 from .arrays import Array, Integers
 from .handicaps import Handicaps, LeftOutRows
 from .kernels import Kernel
-from .parallel import Workers, cholesky, solve_rows, solve_rows_transposed
+from .parallel import (
+    Workers,
+    cholesky,
+    inverse_triangle,
+    multiply_rows,
+    multiply_rows_transposed,
+    product_in_tiles,
+)
 from .statistics import BlockedRows, ClassStatistics
 
 # Of targets that are all but the same.
@@ -181,19 +188,32 @@ class Basis:
     kernel : Kernel
     points : ndarray of shape (M, D)
         Inducing points, scaled like the rows.
-    factor : ndarray of shape (M, M)
-        L, the Cholesky factor of K_mm + jitter.
+    inverse : ndarray of shape (M, M)
+        L^-1, where L is the Cholesky factor of K_mm + jitter: passes over rows multiply by it.
     """
 
     kernel: Kernel
     points: Array
-    factor: Array
+    inverse: Array
 
     def vectors(self, rows: Array) -> Array:
         """Whitened kernel vectors L^-1 k(Z, x) of scaled rows (n, D), of shape (n, M)."""
         if len(self.points) == 0:
             return np.empty((len(rows), 0))
-        return solve_rows(self.factor, self.kernel.values(rows, self.points))
+        return self.whitened(self.kernel.values(rows, self.points))
+
+    def whitened(self, values: Array) -> Array:
+        """The same from kernel vectors k(Z, x) (n, M), which are overwritten."""
+        return multiply_rows(self.inverse, values)
+
+    def of_kernel_vectors(self, coefficients: Array) -> Array:
+        """Coefficients (C, M) of kernel vectors from those of whitened ones: L^-T times each."""
+        return multiply_rows_transposed(self.inverse, coefficients.copy())
+
+    @property
+    def factor(self) -> Array:
+        """L, the Cholesky factor of K_mm + jitter, (M, M)."""
+        return inverse_triangle(self.inverse)
 
     def no_statistics(self, n_classes: int, pooled: bool = False) -> ClassStatistics:
         """The statistics of no rows in this basis, with one Gram for all classes if pooled."""
@@ -216,7 +236,8 @@ def make_basis(kernel: Kernel, points: Array, jitter: float) -> Basis:
     """The whitened basis; `numpy.linalg.LinAlgError` if K_mm + jitter cannot be factored."""
     if len(points) == 0:
         return Basis(kernel, points, np.empty((0, 0)))
-    return Basis(kernel, points, cholesky(points_covariance(kernel, points, jitter)))
+    factor = cholesky(points_covariance(kernel, points, jitter), overwrite=True)
+    return Basis(kernel, points, inverse_triangle(factor))
 
 
 class Latents:
@@ -228,7 +249,7 @@ class Latents:
 
     def mean(self, vectors: Array) -> Array:
         """Mean (n, C) of the latent functions at rows with whitened vectors (n, M)."""
-        return vectors @ self.coefficients.T + self.offsets
+        return product_in_tiles(vectors, self.coefficients.T) + self.offsets
 
     def unexplained(self, vectors: Array) -> Array:
         """Prior variance that the points say nothing about, s2 - u'u, of shape (n,)."""
@@ -249,8 +270,9 @@ class Posterior(Latents):
         mu_c, the latent means far from all data.
     coefficients : ndarray of shape (C, M)
         beta_c.
-    factors : ndarray of shape (C, M, M) or (1, M, M)
-        Cholesky factors of B_c; one for all classes if the noises are equal.
+    roots : ndarray of shape (C, M, M) or (1, M, M)
+        R_c^-1, where B_c = R_c R_c' and R_c is a lower triangle; one for all classes if the noises
+        are equal.
     handicaps : Handicaps or None
         What was taken off the offsets, if anything.
     """
@@ -260,7 +282,7 @@ class Posterior(Latents):
     variance: float
     offsets: Array
     coefficients: Array
-    factors: Array
+    roots: Array
     handicaps: Handicaps | None = field(default=None, kw_only=True)
 
     def half(self, vectors: Array) -> Array:
@@ -284,15 +306,15 @@ class Posterior(Latents):
         if len(statistics.grams) < len(prior):
             return cls._of_one_matrix(statistics, variance, transform, prior, b)
         shared = shared_matrix(statistics.grams.sum(axis=0), transform)
-        factors = np.empty_like(statistics.grams)
+        roots = np.empty_like(statistics.grams)
 
         def solve(c: int) -> Array:
-            class_factor(shared, statistics.grams[c], transform, out=factors[c])
-            half = solve_rows(factors[c], b[c : c + 1].copy())
-            return solve_rows_transposed(factors[c], half)[0]
+            roots[c] = inverse_triangle(class_factor(shared, statistics.grams[c], transform))
+            half = multiply_rows(roots[c], b[c : c + 1].copy())
+            return multiply_rows_transposed(roots[c], half)[0]
 
-        coefficients = np.stack(list(workers.map(solve, range(len(factors)))))
-        return cls(transform, prior, variance, transform.offsets(prior), coefficients, factors)
+        coefficients = np.stack(list(workers.map(solve, range(len(roots)))))
+        return cls(transform, prior, variance, transform.offsets(prior), coefficients, roots)
 
     @classmethod
     def _of_one_matrix(
@@ -303,19 +325,20 @@ class Posterior(Latents):
         prior: Array,
         b: Array,
     ) -> "Posterior":
-        factor = cholesky(shared_matrix(statistics.total, transform), overwrite=True)
-        coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
+        shared = shared_matrix(statistics.total, transform)
+        root = inverse_triangle(cholesky(shared, overwrite=True))
+        coefficients = multiply_rows_transposed(root, multiply_rows(root, b))
         offsets = transform.offsets(prior)
         handicaps = None
         if transform.handicap:
             sums = statistics.sums
             totals = np.einsum("cm,cm->c", sums, coefficients)
             everything = sums.sum(axis=0, keepdims=True)
-            solved = solve_rows_transposed(factor, solve_rows(factor, everything))[0]
+            solved = multiply_rows_transposed(root, multiply_rows(root, everything))[0]
             handicaps = Handicaps(transform.handicap, totals, statistics.counts, solved)
             offsets = offsets - handicaps.values
         return cls(
-            transform, prior, variance, offsets, coefficients, factor[None], handicaps=handicaps
+            transform, prior, variance, offsets, coefficients, root[None], handicaps=handicaps
         )
 
     def latent(self, vectors: Array) -> tuple[Array, Array]:
@@ -371,17 +394,18 @@ class Posterior(Latents):
 
     def explained(self, vectors: Array) -> Array:
         """Posterior variance in the span of the points, u' B_c^-1 u, of shape (n, C)."""
-        quadratic = np.empty((len(vectors), len(self.factors)))
-        for c in range(len(self.factors)):
+        quadratic = np.empty((len(vectors), len(self.roots)))
+        for c in range(len(self.roots)):
             quadratic[:, c] = self.explained_of(c, vectors.copy())
         return np.broadcast_to(quadratic, (len(vectors), len(self.offsets)))
 
     def explained_roughly(self, vectors: Array, codes: Integers, shared: Array) -> Array:
-        """The same (n, C) with R R' = B_0 = I + u0 G^, `shared`, for all but the rows' own classes.
+        """The same (n, C) with B_0 = I + u0 G^ = R R' for all but the rows' own classes.
 
-        The others differ little from it, and a row costs two solutions instead of C.
+        `shared` is R^-1. The others differ little from it, and a row costs two products instead of
+        C.
         """
-        half = solve_rows(shared, vectors.copy())
+        half = multiply_rows(shared, vectors.copy())
         of_others = np.einsum("nm,nm->n", half, half)
         quadratic = np.repeat(of_others[:, None], len(self.offsets), axis=1)
         for c in np.unique(codes):
@@ -391,7 +415,7 @@ class Posterior(Latents):
 
     def explained_of(self, c: int, vectors: Array) -> Array:
         """U' B_c^-1 u of one class, of shape (n,); the vectors are overwritten."""
-        half = solve_rows(self.factors[c if len(self.factors) > 1 else 0], vectors)
+        half = multiply_rows(self.roots[c if len(self.roots) > 1 else 0], vectors)
         return np.einsum("nm,nm->n", half, half)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from .arrays import Array, Integers
 from .kernels import Kernel
-from .parallel import Workers, row_slices, solve_rows_transposed
+from .parallel import Workers, row_slices
 from .regressions import Basis, Posterior
 
 # Numbers in the arrays of a block of rows: they should stay in cache.
@@ -74,7 +74,7 @@ def block_rows(n_columns: int, n_points: int) -> int:
 
 def point_weights(basis: Basis, posterior: Posterior) -> Array:
     """Weights (M, C) of the products at the points in the latent means, offsets aside."""
-    weights = solve_rows_transposed(basis.factor, posterior.coefficients.copy())
+    weights = basis.of_kernel_vectors(posterior.coefficients)
     return np.ascontiguousarray(basis.kernel.variance * weights.T)
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.arrays import Array, Booleans, Integers
-from ..core.parallel import solve_rows
 from ..core.shapley import ColumnFactors
 from ..training.fitted import Fitted, Model
 from ..training.regional import RegionalModel
@@ -86,7 +85,7 @@ def _effect_of_one(
         [factors.of_rows(scaled[i : i + 1])[:, own].prod(axis=1) for i in range(len(scaled))]
     )
     vectors = variance * (at_values - means[own].prod(axis=0)) * others
-    vectors = solve_rows(model.basis.factor, vectors)
+    vectors = model.basis.whitened(vectors)
     prior = variance * _prior_shape(ColumnFactors(model.kernel, lines, origin), scaled, own)
     posterior = model.prepared(n_jobs)
     unexplained = np.maximum(prior - np.einsum("nm,nm->n", vectors, vectors), 0.0)

@@ -1,16 +1,10 @@
 """A basis and a posterior whose matrices are on a device, for rows that are there."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..core.arrays import Array
 from ..core.regressions import Basis, Posterior
 from .device import Device, Tensor
-
-
-def inverse_factor(factor: Array) -> Array:
-    """Inverse of a lower triangle: products with it stand for solves, which the standard lacks."""
-    return np.asarray(solve_triangular(factor, np.eye(len(factor)), lower=True))
 
 
 class BasisOnDevice:
@@ -20,7 +14,7 @@ class BasisOnDevice:
         self.device = device
         self._kernel = basis.kernel
         self._points = device.array(basis.points)
-        self._whiten = device.array(inverse_factor(basis.factor).T)
+        self._whiten = device.array(basis.inverse.T)
 
     def vectors(self, rows: Tensor) -> Tensor:
         """Whitened kernel vectors (m, M) of scaled rows (m, D)."""
@@ -35,7 +29,7 @@ class PosteriorOnDevice:
         self._posterior = posterior
         array = basis.device.array
         self._coefficients = array(posterior.coefficients.T)
-        self._solvers = [array(inverse_factor(factor).T) for factor in posterior.factors]
+        self._solvers = [array(root.T) for root in posterior.roots]
 
     def latent(self, rows: Tensor) -> tuple[Array, Array]:
         """Latent mean and variance (m, C), on the host, of scaled rows (m, D)."""

@@ -17,7 +17,7 @@ import numpy as np
 from ..core.arrays import AnyArray, Array
 from ..core.concentration import Concentration
 from ..core.low_rank import Rounded, Rounding, SharedPosterior, eigenvectors
-from ..core.parallel import Workers, cholesky, solve_rows
+from ..core.parallel import Workers, cholesky, inverse_triangle, multiply_rows
 from ..core.predictor import (
     Halves,
     ManyClassPredictor,
@@ -88,7 +88,7 @@ class ManyClassForm:
             model.kernel.variance,
             offsets,
             self.coefficients,
-            shared,
+            inverse_triangle(shared),
             ratio,
             [rounded.correction() for rounded in self.corrections],
         )
@@ -252,14 +252,15 @@ def _many_classes(
     found = eigenvectors(posterior, shared, 0.3 * choices[-1].least, workers)
     triangle: AnyArray = shared.astype(np.float32) if usual else shared
     kept = triangle.astype(np.float64)
-    halves = solve_rows(kept, judges.vectors.copy())
+    root = inverse_triangle(kept)
+    halves = multiply_rows(root, judges.vectors.copy())
     for rounding in choices:
         corrections = [Rounded.of(own, rounding, halves) for own in found]
         trial = SharedPosterior(
             posterior.variance,
             posterior.offsets,
             posterior.coefficients,
-            kept,
+            root,
             posterior.transform.ratio,
             [rounded.correction() for rounded in corrections],
         )

@@ -24,6 +24,7 @@ from ..core.arrays import Array, Integers
 from ..core.parallel import (
     Workers,
     row_slices,
+    solve_many_rows,
     solve_rows,
     solve_rows_transposed,
 )
@@ -311,7 +312,7 @@ class LabelSearch:
             b = np.stack([by_separation, -centred[c] * (inside + outside)])
             coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
             rows = np.flatnonzero(self._active[:, c])
-            half = solve_rows(factor, self.rows.vectors[rows])
+            half = solve_many_rows(factor, self.rows.vectors[rows])
             quadratic[rows, c] = np.square(half).sum(axis=1)
             return self.rows.vectors @ coefficients.T
 

@@ -133,7 +133,7 @@ def _predicted(
     posterior, basis = model.solved, model.basis
     assert posterior is not None
     # From kernel vectors to features, without whitening in between.
-    projection = solve_rows_transposed(basis.factor, directions.vectors.T.copy()).T
+    projection = basis.of_kernel_vectors(directions.vectors.T).T
     projection /= np.sqrt(posterior.variance)
     predictor = make_predictor(basis, posterior, model.statistics.grams)
 

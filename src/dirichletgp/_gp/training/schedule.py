@@ -31,7 +31,7 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.kernels import Kernel
-from ..core.parallel import Workers, cholesky, row_slices
+from ..core.parallel import Workers, cholesky, inverse_triangle, row_slices
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior, shared_matrix
 from ..core.statistics import ClassStatistics
@@ -433,8 +433,9 @@ class Trainer:
         statistics = pool.class_statistics(basis, workers, pooled=self._pooled)
         posterior = self._posterior(statistics, state.kernel.variance, state.transform)
         shared = None
-        if len(posterior.factors) > 2:
-            shared = cholesky(shared_matrix(statistics.total, state.transform), overwrite=True)
+        if len(posterior.roots) > 2:
+            matrix = shared_matrix(statistics.total, state.transform)
+            shared = inverse_triangle(cholesky(matrix, overwrite=True))
 
         def of_rows(rows: slice) -> Array:
             codes = pool.codes[rows]

@@ -24,10 +24,11 @@ from ..._gp.core.parallel import (
     Workers,
     cholesky,
     inverse_from_cholesky,
+    inverse_triangle,
     log_determinant,
+    multiply_rows,
+    multiply_rows_transposed,
     pulled_back_in_parallel,
-    solve_rows,
-    solve_rows_transposed,
     whitened_in_parallel,
 )
 from ..._gp.core.regressions import plus_identity, points_covariance
@@ -69,8 +70,9 @@ def label_bound(
     n = float(counts.sum())
     u = 1.0 / noise
     n_classes, n_points = statistics.sums.shape
-    gram = whitened_in_parallel(factor, statistics.grams[0], workers.map)
-    sums = solve_rows(factor, statistics.sums.copy())
+    whitening = inverse_triangle(factor)
+    gram = whitened_in_parallel(whitening, statistics.grams[0], workers.map)
+    sums = multiply_rows(whitening, statistics.sums.copy())
     targets = sums - frequencies[:, None] * sums.sum(axis=0)
 
     lower = cholesky(plus_identity(u * gram))
@@ -88,17 +90,17 @@ def label_bound(
     p_sum = plus_identity(-n_classes * inverse - beta.T @ beta, n_classes)
     p_sum *= 0.5
     through_kernel = p_sum - 0.5 * n_classes * u * gram
-    raw_beta = solve_rows_transposed(factor, beta.copy())
+    raw_beta = multiply_rows_transposed(whitening, beta.copy())
     by_row = RowDerivatives(
         matrices={},
-        shared=pulled_back_in_parallel(factor, 2.0 * u * p_sum, workers.map),
+        shared=pulled_back_in_parallel(whitening, 2.0 * u * p_sum, workers.map),
         vectors=u * (raw_beta - frequencies @ raw_beta),
         row_terms={},
     )
     derivatives = BoundDerivatives(
         value=value,
         by_row=by_row,
-        points=pulled_back_in_parallel(factor, through_kernel, workers.map),
+        points=pulled_back_in_parallel(whitening, through_kernel, workers.map),
         variance=-0.5 * n_classes * n * u,
     )
     # d/du, with tr(B^-1 G^) = (M - tr B^-1) / u and beta' G^ beta = (b' beta - |beta|^2) / u

@@ -21,6 +21,7 @@ from ..._gp.core.parallel import (
     inverse_from_cholesky,
     log_determinant,
     row_slices,
+    solve_many_rows,
     solve_rows,
     solve_rows_transposed,
     symmetrise,
@@ -85,7 +86,8 @@ class Belief:
         """Latent means and variances (n, L) at whitened vectors (n, M); `variance` is s2."""
         spread = np.empty((len(vectors), len(self.mean)))
         for c, factor in enumerate(self.factors):
-            spread[:, c] = np.square(solve_rows(factor, vectors.copy())).sum(axis=1)
+            half = solve_many_rows(factor, vectors.copy())
+            spread[:, c] = np.square(half).sum(axis=1)
         spread += np.maximum(variance - np.square(vectors).sum(axis=1), 0.0)[:, None]
         return vectors @ self.mean.T, spread
 

@@ -16,10 +16,11 @@ from ..._gp.core.kernels import Kernel, KernelGradient
 from ..._gp.core.parallel import (
     Workers,
     cholesky,
+    inverse_triangle,
+    multiply_rows,
+    multiply_rows_transposed,
     pulled_back,
     row_slices,
-    solve_rows,
-    solve_rows_transposed,
     symmetrise,
 )
 from ..._gp.core.regressions import points_covariance
@@ -92,27 +93,28 @@ class KernelView:
         self.points = points
         self.workers = workers
         self.covariance = points_covariance(kernel, points, jitter)
-        self.factor = cholesky(self.covariance)
+        self.inverse = inverse_triangle(cholesky(self.covariance))
 
     def whitened(self, rows: Array, codes: Integers, weights: Array | None) -> WhitenedRows:
         """Scaled rows (n, D) in the whitened basis."""
         vectors = np.empty((len(rows), len(self.points)))
 
         def fill(place: slice) -> None:
-            vectors[place] = solve_rows(self.factor, self.kernel.values(rows[place], self.points))
+            values = self.kernel.values(rows[place], self.points)
+            vectors[place] = multiply_rows(self.inverse, values)
 
         list(self.workers.map(fill, row_slices(len(rows), _SLICE)))
         return WhitenedRows(vectors, codes, weights)
 
     def gradient(self, fit: Fit, rows: Array) -> KernelGradient:
         """Derivatives of the bound of a fit to `rows` (n, D), at a fixed belief."""
-        by_covariance = derivative_by_covariance(fit, self.factor)
+        by_covariance = derivative_by_covariance(fit, self.inverse)
         by_points = gradient_of_points(
             by_covariance, fit.by_variance, self.kernel, self.points, self.covariance
         )
-        raw_mean = solve_rows_transposed(self.factor, fit.belief.mean.copy())
+        raw_mean = multiply_rows_transposed(self.inverse, fit.belief.mean.copy())
         matrices = [
-            solve_rows_transposed(self.factor, _less_identity(S)) for S in fit.belief.covariance
+            multiply_rows_transposed(self.inverse, _less_identity(S)) for S in fit.belief.covariance
         ]
         (sites,) = fit.sites
 
@@ -135,17 +137,17 @@ class KernelView:
         return sum_of_gradients([by_points, at.gradient(total)])
 
 
-def derivative_by_covariance(fit: Fit, factor: Array) -> Array:
-    """Derivative of the bound with respect to K_mm + jitter, of shape (M, M).
+def derivative_by_covariance(fit: Fit, inverse: Array) -> Array:
+    """Derivative of the bound with respect to K_mm + jitter = L L', of shape (M, M), from L^-1.
 
     Before the best belief X is not symmetric; with a Cholesky factor as root its lower triangle
     stands for both.
     """
-    X = np.zeros_like(factor)
+    X = np.zeros_like(inverse)
     for c, mean in enumerate(fit.belief.mean):
         X += np.outer(mean, fit.by_mean[c] + mean)
         X -= _less_identity(fit.belief.covariance[c]) @ _less_identity(fit.precision[c])
-    return -0.5 * pulled_back(factor, symmetrise(X))
+    return -0.5 * pulled_back(inverse, symmetrise(X))
 
 
 def _less_identity(matrix: Array) -> Array:

@@ -27,6 +27,8 @@ VectorsOf = Callable[[Array], Array]
 _POOLED = -1
 # Small classes are put together until they are this many rows, a unit of work.
 _ROWS_OF_A_UNIT = 1_024
+# Kernel values that are kept between two passes: 64 MB.
+_MOST_KEPT = 2**23
 
 
 class Span(NamedTuple):
@@ -194,11 +196,11 @@ class _PooledSums:
     features: VectorsOf
     n_points: int
 
-    def of_unit(self, unit: list[Span]) -> tuple[list[tuple[int, float, Array]], Array]:
+    def of_unit(self, unit: "_Unit") -> tuple[list[tuple[int, float, Array]], Array]:
         """Code, weight and sum (M,) of each block of a unit of work, and the Gram of all."""
         parts = []
         gram = np.zeros((self.n_points, self.n_points))
-        for group in _groups(self.rows, unit, block_size(self.n_points)):
+        for group, _ in _placed_groups(self.rows, unit, block_size(self.n_points)):
             vectors = self.features(_rows_of(group))
             for code, block, place in group:
                 total = np.zeros(self.n_points)
@@ -207,6 +209,34 @@ class _PooledSums:
                     vectors[place] *= np.sqrt(block.weights)[:, None]
             add_gram(vectors, gram)
         return parts, symmetrise(gram)
+
+
+class KeptValues:
+    """Kernel values of rows, from the first pass of an evaluation of the bound for the second.
+
+    Their array is made once for a search. Of many rows nothing is kept, and values are computed in
+    both passes.
+    """
+
+    def __init__(self) -> None:
+        self._array = np.empty((0, 0))
+        self._of: tuple[Kernel, Array] | None = None
+
+    def room(self, n_rows: int, kernel: Kernel, points: Array) -> Array | None:
+        """Where the first pass is to write the values (n, M); None if they are too many."""
+        shape = (n_rows, len(points))
+        if n_rows * len(points) > _MOST_KEPT:
+            return None
+        if self._array.shape != shape:
+            self._array = np.empty(shape)
+        self._of = kernel, points
+        return self._array
+
+    def found(self, kernel: Kernel, points: Array) -> Array | None:
+        """What the first pass has written, if it was of these very points and kernel."""
+        if self._of is None or self._of[0] is not kernel or self._of[1] is not points:
+            return None
+        return self._array
 
 
 @dataclass(frozen=True)
@@ -237,10 +267,17 @@ class BoundStatistics:
 
     @classmethod
     def of_rows(
-        cls, rows: BlockedRows, kernel: Kernel, points: Array, workers: Workers
+        cls,
+        rows: BlockedRows,
+        kernel: Kernel,
+        points: Array,
+        workers: Workers,
+        kept_values: KeptValues | None = None,
     ) -> "BoundStatistics":
         """One pass over the rows."""
         n_points = len(points)
+        n_rows = int(rows.class_sizes.sum())
+        room = None if kept_values is None else kept_values.room(n_rows, kernel, points)
         size = block_size(n_points)
         at = kernel.at(points)
         kept = {k: np.empty((n, n_points)) for k, n in enumerate(rows.class_sizes) if n < n_points}
@@ -248,20 +285,20 @@ class BoundStatistics:
         sums = np.zeros((rows.n_classes, n_points))
         grams: dict[int, Array] = {}
 
-        def of_unit(unit: list[Span]) -> tuple[list[tuple[int, float, Array]], int, Array]:
+        def of_unit(unit: _Unit) -> tuple[list[tuple[int, float, Array]], int, Array]:
             parts = []
             gram = np.zeros((n_points, n_points))
-            for group in _groups(rows, unit, size):
-                values = at.values(_rows_of(group))
-                for code, block, place in group:
-                    own = values[place]
+            for group, place in _placed_groups(rows, unit, size):
+                values = at.values(_rows_of(group), None if room is None else room[place])
+                for code, block, member in group:
+                    own = values[member]
                     total = np.zeros(n_points)
                     parts.append((code, add_block(own, block.weights, total), total))
                     own = weighted_by_roots(own, block.weights)
                     add_gram(own, gram)
                     if code in kept:
                         kept[code][block.place] = own
-            return parts, unit[0].code, symmetrise(gram)
+            return parts, unit.spans[0].code, symmetrise(gram)
 
         alone = [k for k in range(rows.n_classes) if k not in kept]
         for parts, code, gram in workers.map(of_unit, _units(rows, alone)):
@@ -298,11 +335,29 @@ class _Member(NamedTuple):
     place: slice
 
 
-def _groups(rows: BlockedRows, unit: list[Span], size: int) -> Iterator[list[_Member]]:
-    """The blocks of a unit, several small ones together: a kernel likes many rows at once."""
+class _Unit(NamedTuple):
+    """A unit of work: spans, and how many rows the units before it have."""
+
+    spans: list[Span]
+    start: int
+
+
+def _placed_groups(
+    rows: BlockedRows, unit: _Unit, size: int
+) -> Iterator[tuple[list[_Member], slice]]:
+    """The groups of a unit, and their places among the rows of all units."""
+    start = unit.start
+    for group in _groups(rows, unit.spans, size):
+        stop = start + group[-1].place.stop
+        yield group, slice(start, stop)
+        start = stop
+
+
+def _groups(rows: BlockedRows, spans: list[Span], size: int) -> Iterator[list[_Member]]:
+    """The blocks of some spans, several small ones together: a kernel likes many rows at once."""
     group: list[_Member] = []
     n = 0
-    for span in unit:
+    for span in spans:
         for block in rows.blocks(span, size):
             if n + len(block.rows) > size and group:
                 yield group
@@ -320,22 +375,24 @@ def _rows_of(group: list[_Member]) -> Array:
     return np.concatenate([member.block.rows for member in group])
 
 
-def _units(rows: BlockedRows, alone: Iterable[int]) -> Iterator[list[Span]]:
+def _units(rows: BlockedRows, alone: Iterable[int]) -> Iterator[_Unit]:
     """Units of work: a span of a class that is alone, or several that share the pooled Gram."""
     alone = frozenset(alone)
     pooled: list[Span] = []
-    n = 0
+    start = n = 0
     for span in rows.spans():
         if span.code in alone:
-            yield [span]
+            yield _Unit([span], start)
+            start += len(span.positions)
             continue
         pooled.append(span)
         n += len(span.positions)
         if n >= _ROWS_OF_A_UNIT:
-            yield pooled
+            yield _Unit(pooled, start)
+            start += n
             pooled, n = [], 0
     if pooled:
-        yield pooled
+        yield _Unit(pooled, start)
 
 
 @dataclass(frozen=True)
@@ -363,11 +420,17 @@ class RowDerivatives:
 
 
 def pull_back(
-    rows: BlockedRows, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
+    rows: BlockedRows,
+    by_row: RowDerivatives,
+    kernel: Kernel,
+    points: Array,
+    workers: Workers,
+    kept_values: KeptValues | None = None,
 ) -> KernelGradient:
     """The gradient through the kernel vectors of the rows: the second pass over them."""
     at = kernel.at(points)
     size = at.rows_at_once or block_size(len(points))
+    kept = None if kept_values is None else kept_values.found(kernel, points)
 
     def finish(code: int, block: Block, derivative: Array) -> None:
         derivative += by_row.vectors[code]
@@ -377,15 +440,15 @@ def pull_back(
             terms = by_row.row_terms[code][block.place]
             derivative += weighted_by_roots(terms, block.weights)
 
-    def of_unit(unit: list[Span]) -> Array:
+    def of_unit(unit: _Unit) -> Array:
         total = at.no_derivatives()
-        for group in _groups(rows, unit, size):
+        for group, place in _placed_groups(rows, unit, size):
             together = _rows_of(group)
-            values = at.values(together)
+            values = at.values(together) if kept is None else kept[place]
             # The classes of a group have one matrix: their own, or the shared one.
             derivative = values @ by_row.matrices.get(group[0].code, by_row.shared)
-            for code, block, place in group:
-                finish(code, block, derivative[place])
+            for code, block, own in group:
+                finish(code, block, derivative[own])
             at.add_derivatives(together, values, derivative, total)
         return total
 

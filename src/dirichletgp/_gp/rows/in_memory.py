@@ -23,6 +23,7 @@ from ..core.statistics import (
     Block,
     BoundStatistics,
     ClassStatistics,
+    KeptValues,
     RowDerivatives,
     Span,
     pull_back,
@@ -375,13 +376,17 @@ class InMemoryRows:
         """The first pass of an evaluation of the bound."""
         if pooled:
             return BoundStatistics.pooled_of_rows(self, kernel, points, workers)
-        return BoundStatistics.of_rows(self, kernel, points, workers)
+        return BoundStatistics.of_rows(self, kernel, points, workers, self._kept_values)
+
+    @cached_property
+    def _kept_values(self) -> KeptValues:
+        return KeptValues()
 
     def pull_back(
         self, by_row: RowDerivatives, kernel: Kernel, points: Array, workers: Workers
     ) -> KernelGradient:
         """The second pass of an evaluation of the bound."""
-        return pull_back(self, by_row, kernel, points, workers)
+        return pull_back(self, by_row, kernel, points, workers, self._kept_values)
 
 
 def repetition_of(weights: Array, codes: Integers) -> float:

@@ -23,6 +23,10 @@ from scipy.optimize import minimize
 from ..core.arrays import Array, Integers
 from ..core.parallel import (
     Workers,
+    cholesky,
+    inverse_triangle,
+    multiply_rows,
+    multiply_rows_transposed,
     row_slices,
     solve_many_rows,
     solve_rows,
@@ -35,6 +39,7 @@ from ..core.regressions import (
     class_factor,
     leverage,
     mean_without_row,
+    right_hand_sides,
     shared_matrix,
 )
 from ..core.statistics import ClassStatistics
@@ -210,16 +215,19 @@ class LabelSearch:
 
     def _minimised(self, start: LabelTransform, steps: Array, evaluations: int) -> LabelTransform:
         best = start
-        predicted = self.keep_active_classes(start)
-        best_loss = self._loss(predicted, start.separation)
-        self._found = best, predicted
+        at_start = self.keep_active_classes(start)
+        best_loss = self._loss(at_start, start.separation)
+        self._found = best, at_start
         low, high = np.log(_NOISE_RANGE) + np.log(self._repetition)
 
         def loss(log_noises: Array) -> float:
             nonlocal best, best_loss
             noise_in, noise_out = np.exp(np.clip(log_noises, low, high)).tolist()
-            transform = LabelTransform.from_constants(best.separation, noise_in, noise_out)
-            predicted = self.predicted(transform)
+            if (noise_in, noise_out) == (start.noise_in, start.noise_out):
+                predicted = at_start
+            else:
+                transform = LabelTransform.from_constants(best.separation, noise_in, noise_out)
+                predicted = self.predicted(transform)
             value, separation = self._best_separation(predicted, best.separation)
             if value < best_loss:
                 best = LabelTransform.from_constants(separation, noise_in, noise_out)
@@ -329,17 +337,31 @@ class LabelSearch:
         )
 
     def keep_active_classes(self, transform: LabelTransform) -> Predicted:
-        """Predict under a transform, and fix which classes of each scoring row matter.
+        """Fix which classes of each scoring row matter, and predict under a transform.
 
-        These are its own and the likeliest others. The variances of the rest, whose probabilities
-        are negligible, stay as they are under `transform`.
+        These are its own and the likeliest others, as one matrix for all classes has it, I + u0 G^.
+        The variances of the rest, whose probabilities are negligible, stay what they are with it.
         """
-        predicted = self.predicted(transform)
-        if len(self.prior) <= _ACTIVE_CLASSES:
-            return predicted
-        mean = transform.separation * predicted.slope + predicted.intercept
-        weight = mean + predicted.variance / 2
-        rank = np.argsort(np.argsort(-weight, axis=1), axis=1)
-        self._inactive = np.maximum(predicted.variance - self._unexplained[:, None], 0.0)
-        self._active = (rank < _ACTIVE_CLASSES) | self._inside
-        return predicted
+        if len(self.prior) > _ACTIVE_CLASSES:
+            mean, quadratic = self._with_one_matrix(transform)
+            rank = np.argsort(np.argsort(-mean, axis=1), axis=1)
+            self._inactive = quadratic
+            self._active = (rank < _ACTIVE_CLASSES) | self._inside
+        return self.predicted(transform)
+
+    def _with_one_matrix(self, transform: LabelTransform) -> tuple[Array, Array]:
+        """Means (n, C), and q / (1 - w u q) (n, C) of left-out rows, if B_c were I + u0 G^."""
+        u1, u0 = transform.precision_in, transform.precision_out
+        root = inverse_triangle(cholesky(shared_matrix(self._total, transform), overwrite=True))
+        b = right_hand_sides(self.statistics.sums, transform, self.prior)
+        coefficients = multiply_rows_transposed(root, multiply_rows(root, b))
+        vectors = self.rows.vectors
+        mean = vectors @ coefficients.T + transform.offsets(self.prior)
+        half = multiply_rows(root, vectors.copy())
+        quadratic = np.repeat(np.square(half).sum(axis=1)[:, None], len(self.prior), axis=1)
+        if not self.rows.leave_out:
+            return mean, quadratic
+        votes = self.rows.votes
+        precision = u1 * votes + u0 * (votes.sum(axis=1, keepdims=True) - votes)
+        h = leverage(precision, quadratic, self.kernel_variance)
+        return mean, quadratic / (1.0 - h)

@@ -287,8 +287,10 @@ class Trainer:
         with self.resources.progress.stage(Stage.LABELS, "label transform, few points"):
             search = self._search_of_pool(found)
             if alpha != state.alpha_epsilon:
-                before = self._search_of_pool(changed).score(transform)
-                if search.score(transform) >= before:
+                before = self._search_of_pool(changed)
+                before.keep_active_classes(transform)
+                search.keep_active_classes(transform)
+                if search.score(transform) >= before.score(transform):
                     return None
             if self.settings.label_transform == "learned":
                 transform = search.best_transform(transform, _FIRST_EVALUATIONS)

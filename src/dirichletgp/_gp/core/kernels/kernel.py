@@ -55,8 +55,8 @@ class KernelAt(ABC):
     rows_at_once: int | None = None
 
     @abstractmethod
-    def values(self, rows: Array) -> Array:
-        """Kernel matrix k(rows, points) of shape (n, M)."""
+    def values(self, rows: Array, out: Array | None = None) -> Array:
+        """Kernel matrix k(rows, points) of shape (n, M), in `out` if it is given."""
 
     def factors(self, rows: Array) -> Array:
         """Factors (n, D, M) of the kernel, one for each column, if it `is_product`.

@@ -8,9 +8,8 @@ applied to its sum alone, at a cost that does not depend on the rows.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
@@ -57,22 +56,19 @@ class NumberColumn:
         return codes
 
 
-@dataclass(frozen=True)
-class Likeness:
-    """kappa of the levels of numbers and the points, and its derivatives.
+class LikenessGradient(NamedTuple):
+    """Derivatives of a scalar by what kappa depends on.
 
     Attributes
     ----------
-    kappa : ndarray of shape (g, B, M)
-    by_log_length : ndarray of shape (g, B, M)
-    by_point : ndarray of shape (g, B, M)
-    by_logit_likeness : ndarray of shape (g, B, M)
+    by_log_length : ndarray of shape (g,)
+    by_logit_likeness : ndarray of shape (g,)
+    by_point : ndarray of shape (g, M)
     """
 
-    kappa: Array
     by_log_length: Array
-    by_point: Array
     by_logit_likeness: Array
+    by_point: Array
 
 
 class AlikeColumns:
@@ -111,37 +107,39 @@ class AlikeColumns:
         kappa[:, -1] = np.where(self._lacks, 1.0, of_points)
         return kappa
 
-    def derivatives(self, length: Array, likeness: Array) -> Likeness:
-        """`kappa` with its derivatives."""
-        kappa = self.kappa(length, likeness)
-        length, rest = length[:, None], 1.0 - likeness[:, None]
+    def pull_back(self, length: Array, likeness: Array, by_log: Array) -> LikenessGradient:
+        """From derivatives by log kappa (g, B, M) to those by parameters and points.
+
+        Of two numbers log kappa is -(x - z)^2 / 2 l^2. Sums of its derivatives over levels and
+        points follow from sums of `by_log` and its products with x, z and z^2, without another
+        array of its size; x and z are taken from the middle of the points.
+        """
+        length = length[:, None]
         spread = 1.0 + length**2
-        z = self._points
-        difference = np.empty_like(kappa)
-        np.subtract(self._levels[:, :, None], z[:, None, :], out=difference[:, :-1])
-        difference[:, -1] = 0.0
-        difference /= length[:, :, None]
-        by_point = kappa * difference
-        by_length = by_point * difference
-        by_point /= length[:, :, None]
-        by_likeness = np.zeros_like(kappa)
+        middle = self._points.mean(axis=1, keepdims=True)
+        x = self._levels - middle
+        z = np.where(self._lacks, 0.0, self._points - middle)
+        present = 1.0 - self._lacks
+        of_numbers = by_log[:, :-1]
+        sums, by_z, by_z2 = np.moveaxis(of_numbers @ np.stack([present, z, z * z], axis=-1), -1, 0)
+        squares = (x * x * sums - 2.0 * x * by_z + by_z2).sum(axis=1)
+        of_points, by_x = np.moveaxis(np.stack([np.ones_like(x), x], axis=1) @ of_numbers, 1, 0)
+        by_length = squares / length[:, 0] ** 2
+        by_point = (by_x - z * of_points) / length**2
 
-        def slope(present: Array) -> Array:
+        def slope(number: Array) -> Array:
             """By the log length, of a missing number and one that is there: log kappa."""
-            return 1.0 - length**2 / spread + (length * present / spread) ** 2
+            return 1.0 - length**2 / spread + (length * number / spread) ** 2
 
+        of_missing = by_log[:, -1] * present
+        by_length += (of_missing * slope(self._points)).sum(axis=1)
+        by_point -= of_missing * self._points / spread
+        by_likeness = of_missing.sum(axis=1)
         if self._some_lack:
-            lacks = self._lacks[:, None, :]
-            part = kappa[:, :-1]
-            of_levels = part * slope(self._levels)[:, :, None]
-            np.copyto(by_length[:, :-1], of_levels, where=lacks)
-            np.copyto(by_likeness[:, :-1], part * rest[:, :, None], where=lacks)
-            np.copyto(by_point, 0.0, where=lacks)
-        last = np.where(self._lacks, 0.0, kappa[:, -1])
-        by_length[:, -1] = last * slope(z)
-        by_likeness[:, -1] = last * rest
-        by_point[:, -1] = -last * z / spread
-        return Likeness(kappa, by_length, by_point, by_likeness)
+            lacking = (of_numbers @ self._lacks[:, :, None].astype(np.float64))[:, :, 0]
+            by_length += (lacking * slope(self._levels)).sum(axis=1)
+            by_likeness += lacking.sum(axis=1)
+        return LikenessGradient(by_length, (1.0 - likeness) * by_likeness, by_point * present)
 
 
 class CategoryColumn:
@@ -173,13 +171,6 @@ def alike_columns(
             some = places[start : start + most]
             own = np.stack([levels[j] for j in some])
             yield AlikeColumns(some, own, np.ascontiguousarray(points.T[some]), missing)
-
-
-def _products(left: Array, right: Array) -> Array:
-    """Inner products (g,) of arrays (g, B, M)."""
-    n = len(left)
-    pairs = left.reshape(n, 1, -1) @ right.reshape(n, -1, 1)
-    return np.asarray(pairs[:, 0, 0])
 
 
 def bundles_of(sizes: list[int]) -> list[list[int]]:
@@ -284,12 +275,12 @@ class ProductAt(KernelAt):
         pointers: Integers = np.arange(0, len(places) + 1, len(self._bundles), dtype=np.int32)
         return np.ones(len(places)), places, pointers
 
-    def values(self, rows: Array) -> Array:
+    def values(self, rows: Array, out: Array | None = None) -> Array:
         """Kernel matrix k(rows, points), of shape (n, M)."""
         shape = (len(rows), int(self._starts[-1]))
         logs: Array = csr_matrix(self._ones(rows), shape=shape) @ self._table
         logs += np.log(self.kernel.variance)
-        return np.exp(logs, out=logs)
+        return np.exp(logs, out=logs if out is None else out)
 
     def no_derivatives(self) -> Array:
         """The sum of derivatives of no rows, by the table, of shape (R, M)."""
@@ -317,16 +308,19 @@ class ProductAt(KernelAt):
                 by_share[j] = w * (1.0 - w) * (np.vdot(by_factor, kappa) - by_factor.sum())
         for group in self._numbers:
             at = group.places
-            share = kernel.shares[at]
-            found = group.derivatives(kernel.lengthscale[at], kernel.likeness[at])
+            share = kernel.shares[at][:, None, None]
+            length, likeness = kernel.lengthscale[at], kernel.likeness[at]
+            kappa = group.kappa(length, likeness)
             by_factor = np.stack([by_log[j] for j in at])
-            by_factor /= 1.0 + share[:, None, None] * (found.kappa - 1.0)
-            by_length[at] = share * _products(by_factor, found.by_log_length)
-            by_likeness[at] = share * _products(by_factor, found.by_logit_likeness)
-            of_points = np.einsum("gbm,gbm->gm", by_factor, found.by_point)
-            by_point[:, at] = (share[:, None] * of_points).T
-            of_factors = _products(by_factor, found.kappa) - by_factor.sum(axis=(1, 2))
-            by_share[at] = share * (1.0 - share) * of_factors
+            by_factor /= 1.0 + share * (kappa - 1.0)
+            by_factor *= share
+            by_log_kappa = np.multiply(by_factor, kappa, out=kappa)
+            of_factors = by_log_kappa.sum(axis=(1, 2)) - by_factor.sum(axis=(1, 2))
+            by_share[at] = (1.0 - kernel.shares[at]) * of_factors
+            found = group.pull_back(length, likeness, by_log_kappa)
+            by_length[at] = found.by_log_length
+            by_likeness[at] = found.by_logit_likeness
+            by_point[:, at] = found.by_point.T
         shares, lengths, likenesses = kernel.in_use
         if not kernel.ard:
             by_share = by_share.sum(keepdims=True)

@@ -278,16 +278,19 @@ class StationaryAt(KernelAt):
             of_points = np.log(kernel.variance) + exponent * np.einsum("md,md->m", z, z)
             self._right = np.column_stack([-2.0 * exponent * z, np.ones(len(z)), of_points])
 
-    def values(self, rows: Array) -> Array:
+    def values(self, rows: Array, out: Array | None = None) -> Array:
         """Kernel matrix (n, M)."""
         kernel = self._kernel
         if kernel.exponent is None:
-            values: Array = kernel.values(rows, self._points)
-            return values
+            found: Array = kernel.values(rows, self._points)
+            if out is not None:
+                np.copyto(out, found)
+            return found
         # exp(log variance + exponent * r2), the exponents as one product of augmented rows
         x = kernel.scaled_about(self._centre, rows)
         of_rows = kernel.exponent * np.einsum("nd,nd->n", x, x)
-        values = np.column_stack([x, of_rows, np.ones(len(x))]) @ self._right.T
+        augmented = np.column_stack([x, of_rows, np.ones(len(x))])
+        values = np.matmul(augmented, self._right.T, out=out)
         log_variance = np.log(kernel.variance)
         if values.max(initial=-np.inf) > log_variance:  # by rounding; to look takes less time
             np.minimum(values, log_variance, out=values)

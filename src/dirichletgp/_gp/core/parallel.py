@@ -170,6 +170,18 @@ class Workers:
             for future in under_way:
                 future.cancel()
 
+    @contextmanager
+    def meanwhile(self, function: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
+        """Run a function beside what is done in the block; calling what is given waits for it."""
+        if self._pool is None:
+            yield function
+            return
+        future = self._pool.submit(function)
+        try:
+            yield future.result
+        finally:
+            future.cancel()
+
     def go_on(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items, until the pool is closed: then a thread that nobody waits for ends."""
         for item in items:

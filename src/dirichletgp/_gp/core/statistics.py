@@ -455,7 +455,7 @@ def pull_back(
     total = at.no_derivatives()
     for part in workers.map(of_unit, _units(rows, by_row.matrices)):
         total += part
-    return at.gradient(total)
+    return at.gradient(total, workers.map)
 
 
 def sum_of_gradients(gradients: Iterable[KernelGradient]) -> KernelGradient:

@@ -112,9 +112,13 @@ class BoundObjective:
         bound = bound_and_derivatives(
             statistics, factor, kernel.variance, self.transform, self.prior, self.workers
         )
-        by_rows = self.rows.pull_back(bound.by_row, kernel, points, self.workers)
-        by_points = gradient_of_points(bound.points, bound.variance, kernel, points, covariance)
-        return bound.value, sum_of_gradients([by_rows, by_points])
+
+        def by_points() -> KernelGradient:
+            return gradient_of_points(bound.points, bound.variance, kernel, points, covariance)
+
+        with self.workers.meanwhile(by_points) as of_points:
+            by_rows = self.rows.pull_back(bound.by_row, kernel, points, self.workers)
+            return bound.value, sum_of_gradients([by_rows, of_points()])
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from ..core.regressions import (
     class_factor,
     leverage,
     mean_without_row,
+    plus_identity,
     right_hand_sides,
     shared_matrix,
 )
@@ -223,7 +224,7 @@ class LabelSearch:
         def loss(log_noises: Array) -> float:
             nonlocal best, best_loss
             noise_in, noise_out = np.exp(np.clip(log_noises, low, high)).tolist()
-            if (noise_in, noise_out) == (start.noise_in, start.noise_out):
+            if np.array_equal(log_noises, log_start):
                 predicted = at_start
             else:
                 transform = LabelTransform.from_constants(best.separation, noise_in, noise_out)
@@ -235,8 +236,8 @@ class LabelSearch:
                 self._found = best, predicted
             return value
 
-        noises = self._repetition * np.array([start.noise_in, start.noise_out])
-        origin = np.clip(np.log(noises), low, high)
+        log_start = np.log([start.noise_in, start.noise_out])
+        origin = np.clip(log_start + np.log(self._repetition), low, high)
         simplex = np.clip(origin + steps, low, high)
         options = {"maxfev": evaluations, "initial_simplex": simplex, "xatol": 0.25, "fatol": 2e-4}
         minimize(loss, origin, method="Nelder-Mead", options=options)
@@ -339,8 +340,9 @@ class LabelSearch:
     def keep_active_classes(self, transform: LabelTransform) -> Predicted:
         """Fix which classes of each scoring row matter, and predict under a transform.
 
-        These are its own and the likeliest others, as one matrix for all classes has it, I + u0 G^.
-        The variances of the rest, whose probabilities are negligible, stay what they are with it.
+        These are its own and the likeliest others, as one matrix for all classes has it, the mean
+        of theirs. The variances of the rest, whose probabilities are negligible, stay what they are
+        with it.
         """
         if len(self.prior) > _ACTIVE_CLASSES:
             mean, quadratic = self._with_one_matrix(transform)
@@ -350,9 +352,10 @@ class LabelSearch:
         return self.predicted(transform)
 
     def _with_one_matrix(self, transform: LabelTransform) -> tuple[Array, Array]:
-        """Means (n, C), and q / (1 - w u q) (n, C) of left-out rows, if B_c were I + u0 G^."""
+        """Means (n, C), and q / (1 - w u q) (n, C) of left-out rows, with the mean of all B_c."""
         u1, u0 = transform.precision_in, transform.precision_out
-        root = inverse_triangle(cholesky(shared_matrix(self._total, transform), overwrite=True))
+        mean_precision = u0 + (u1 - u0) / len(self.prior)
+        root = inverse_triangle(cholesky(plus_identity(mean_precision * self._total)))
         b = right_hand_sides(self.statistics.sums, transform, self.prior)
         coefficients = multiply_rows_transposed(root, multiply_rows(root, b))
         vectors = self.rows.vectors

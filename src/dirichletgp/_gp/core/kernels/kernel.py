@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import AnyArray, Array, Integers
 from ..operations import NUMPY, Operations
+from ..parallel import Mapper
 
 
 class _Kernels(dict[str, "type[Kernel]"]):
@@ -74,8 +75,8 @@ class KernelAt(ABC):
         """Add to `total` what the rows contribute to the gradient; `derivative` is overwritten."""
 
     @abstractmethod
-    def gradient(self, total: Array) -> KernelGradient:
-        """The gradient that a sum of contributions stands for."""
+    def gradient(self, total: Array, mapper: Mapper = map) -> KernelGradient:
+        """The gradient that a sum of contributions stands for; `mapper` may use threads."""
 
 
 class Kernel(ABC):

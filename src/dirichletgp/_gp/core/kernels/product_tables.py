@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csc_matrix, csr_matrix
 
 from ..arrays import Array, Integers
+from ..parallel import Mapper
 from .kernel import KernelAt, KernelGradient
 
 if TYPE_CHECKING:
@@ -173,6 +174,17 @@ def alike_columns(
             yield AlikeColumns(some, own, np.ascontiguousarray(points.T[some]), missing)
 
 
+def _log_factor(w: float, kappa: Array) -> Array:
+    """log(1 - w + w kappa), in the place of kappa.
+
+    The exponential of a sum of these is wanted, so that rounding to 1e-16 does no harm; log1p,
+    which would round less, takes several times as long.
+    """
+    kappa *= w
+    kappa += 1.0 - w
+    return np.log(kappa, out=kappa)
+
+
 def bundles_of(sizes: list[int]) -> list[list[int]]:
     """Columns that share a bundle: few levels first, while their product stays small."""
     bundles: list[list[int]] = []
@@ -220,7 +232,7 @@ class ProductAt(KernelAt):
         """Logarithms of the factors of all bundles, of shape (R, M)."""
         n_points = len(self.points)
         table = np.empty((self._starts[-1], n_points))
-        logs = [np.log1p(w * (kappa - 1.0)) for w, kappa in self._factors()]
+        logs = [_log_factor(w, kappa) for w, kappa in self._factors()]
         for start, bundle in zip(self._starts, self._bundles, strict=False):
             total = logs[bundle[0]]
             for j in bundle[1:]:
@@ -292,7 +304,7 @@ class ProductAt(KernelAt):
         shape = (int(self._starts[-1]), len(rows))
         total += csc_matrix(self._ones(rows), shape=shape) @ derivative
 
-    def gradient(self, total: Array) -> KernelGradient:
+    def gradient(self, total: Array, mapper: Mapper = map) -> KernelGradient:
         """From derivatives by the table to derivatives by parameters: the chain rule."""
         kernel = self.kernel
         n_features = len(self.columns)
@@ -306,7 +318,8 @@ class ProductAt(KernelAt):
                 w, kappa = float(kernel.shares[j]), column.kappa()
                 by_factor = by_log[j] / (1.0 + w * (kappa - 1.0))
                 by_share[j] = w * (1.0 - w) * (np.vdot(by_factor, kappa) - by_factor.sum())
-        for group in self._numbers:
+
+        def add_group(group: AlikeColumns) -> None:
             at = group.places
             share = kernel.shares[at][:, None, None]
             length, likeness = kernel.lengthscale[at], kernel.likeness[at]
@@ -321,6 +334,9 @@ class ProductAt(KernelAt):
             by_length[at] = found.by_log_length
             by_likeness[at] = found.by_logit_likeness
             by_point[:, at] = found.by_point.T
+
+        for _ in mapper(add_group, self._numbers):
+            pass
         shares, lengths, likenesses = kernel.in_use
         if not kernel.ard:
             by_share = by_share.sum(keepdims=True)

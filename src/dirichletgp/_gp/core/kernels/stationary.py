@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import AnyArray, Array, Integers
 from ..fields import POSITIVE, VARIANCE, Numbers, check_arrays, real_number, truth
 from ..operations import NUMPY, Operations
+from ..parallel import Mapper
 from .kernel import Kernel, KernelAt, KernelBelief, KernelGradient
 
 # What is believed of logarithms before rows are seen, as standard deviations: of lengthscales about
@@ -319,7 +320,7 @@ class StationaryAt(KernelAt):
         total[n] += found.log_variance
         total[n + 1 :] += found.points.ravel()
 
-    def gradient(self, total: Array) -> KernelGradient:
+    def gradient(self, total: Array, mapper: Mapper = map) -> KernelGradient:
         """The three parts of the vector."""
         n = len(self._kernel.parameters)
         points = total[n + 1 :].reshape(self._points.shape)

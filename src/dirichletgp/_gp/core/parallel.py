@@ -461,13 +461,13 @@ def cholesky(matrix: Array, overwrite: bool = False) -> Array:
     return _clear_upper(factor)
 
 
-def inverse_triangle(lower: Array) -> Array:
-    """The inverse of a triangle, as a new one.
+def inverse_triangle(lower: Array, overwrite: bool = False) -> Array:
+    """The inverse of a triangle, as a new one unless it may be overwritten.
 
     A product with it takes half the time of a solution or less, and BLAS does many rows in the
     same way: worth it where there are as many rows as the triangle has, or nearly.
     """
-    inverse = lower.copy()
+    inverse = lower if overwrite else lower.copy()
     _check(inverse)
     m = len(inverse)
     info = _call(_dtrtri, "U", "N", m, inverse, m, 0) if m else 0

@@ -237,7 +237,7 @@ def make_basis(kernel: Kernel, points: Array, jitter: float) -> Basis:
     if len(points) == 0:
         return Basis(kernel, points, np.empty((0, 0)))
     factor = cholesky(points_covariance(kernel, points, jitter), overwrite=True)
-    return Basis(kernel, points, inverse_triangle(factor))
+    return Basis(kernel, points, inverse_triangle(factor, overwrite=True))
 
 
 class Latents:
@@ -309,7 +309,8 @@ class Posterior(Latents):
         roots = np.empty_like(statistics.grams)
 
         def solve(c: int) -> Array:
-            roots[c] = inverse_triangle(class_factor(shared, statistics.grams[c], transform))
+            class_factor(shared, statistics.grams[c], transform, out=roots[c])
+            inverse_triangle(roots[c], overwrite=True)
             half = multiply_rows(roots[c], b[c : c + 1].copy())
             return multiply_rows_transposed(roots[c], half)[0]
 

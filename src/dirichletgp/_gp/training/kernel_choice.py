@@ -30,7 +30,7 @@ from ..rows.in_memory import (
 from .even_labels import EvenLabelSearch, rows_for_many_classes
 from .inducing_points import choose_points
 from .kernel_search import BoundObjective, State, WithBelief, basis_of, searched
-from .label_search import ALPHAS, LabelSearch, ScoringRows, scoring_rows
+from .label_search import ALPHAS, MIDDLE_ALPHA, LabelSearch, ScoringRows, scoring_rows
 from .remembered import SeenRows
 from .settings import Family, Progress, Resources, Stage, family_of, is_pooled
 
@@ -242,6 +242,7 @@ class _Trial:
         search = self._search(self._some())
         if self.pooled:
             return search.score(search.best_transform(self.noisy, _NOISES_OF_MANY))
+        search.keep_active_classes(LabelTransform.dirichlet(MIDDLE_ALPHA))
         loss, self.alpha_epsilon = search.best_alpha()
         self.search = search
         return loss

@@ -14,6 +14,7 @@ in the rule of succession, one more mistake than was seen is assumed, spread ove
 e. Next to mistakes that were seen it is nothing.
 """
 
+import threading
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,6 +50,7 @@ from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 _MIDDLE = 2  # where the best of them is looked for first
+MIDDLE_ALPHA = ALPHAS[_MIDDLE]
 
 # With more classes than this, only the likeliest ones of a row get their variance computed anew for
 # each candidate.
@@ -65,15 +67,20 @@ _LEAST_DOUBT = 1e-12
 # noise_out): the search starts around there.
 _USUAL_STEPS = np.array([[-1.2, 0.0], [-2.4, -0.5], [-1.8, -1.5]])
 _SMALL_STEPS = np.array([[0.0, 0.0], [-0.5, 0.0], [0.0, -0.5]])
-_FEW_EVALUATIONS = 3
+# The second search begins where the first has ended. With many classes that was by fewer rows.
+_FEW_EVALUATIONS, _FEW_EVALUATIONS_OF_MANY = 3, 6
 # Steps of log separation: to the neighbours of a parabola, and at most at once.
 _STEP, _FARTHEST = 0.2, 0.8
 _PARABOLAS = 3
 
 
-def scoring_rows(n_classes: int) -> int:
-    """How many rows score a transform: enough for a steady choice, fewer if each costs more."""
-    return max(1_500, 8_000 // min(n_classes, _ACTIVE_CLASSES + 1))
+def scoring_rows(n_classes: int, at_first: bool = False) -> int:
+    """How many rows score a transform: enough for a steady choice, fewer if each costs more.
+
+    A first search among several classes, which another follows, has half of them.
+    """
+    wanted = max(1_500, 8_000 // min(n_classes, _ACTIVE_CLASSES + 1))
+    return wanted // 2 if at_first and n_classes > _ACTIVE_CLASSES else wanted
 
 
 class ScoringRows(NamedTuple):
@@ -174,6 +181,7 @@ class LabelSearch:
         self._inactive: Array | None = None
         self._active = np.ones(self._inside.shape, dtype=bool)
         self._found: tuple[LabelTransform, Predicted] | None = None
+        self._of_thread = threading.local()
 
     def score(self, transform: LabelTransform) -> float:
         """Mean negative log-likelihood under a transform."""
@@ -212,7 +220,9 @@ class LabelSearch:
 
     def improved_transform(self, start: LabelTransform) -> LabelTransform:
         """The same, where `start` was the best one of a similar model."""
-        return self._minimised(start, _SMALL_STEPS, _FEW_EVALUATIONS)
+        many = len(self.prior) > _ACTIVE_CLASSES
+        evaluations = _FEW_EVALUATIONS_OF_MANY if many else _FEW_EVALUATIONS
+        return self._minimised(start, _SMALL_STEPS, evaluations)
 
     def _minimised(self, start: LabelTransform, steps: Array, evaluations: int) -> LabelTransform:
         best = start
@@ -314,7 +324,8 @@ class LabelSearch:
             quadratic = self._inactive / (1.0 + precision * self._inactive)
 
         def of_class(c: int) -> Array:
-            factor = class_factor(shared, self.statistics.grams[c], transform)
+            gram = self.statistics.grams[c]
+            factor = class_factor(shared, gram, transform, out=self._scratch(gram.shape))
             inside = u1 * sums[c]
             outside = u0 * (all_sums - sums[c])
             by_separation = (1.0 - share) * inside - share * outside
@@ -337,6 +348,13 @@ class LabelSearch:
             unexplained + quadratic / (1.0 - h),
         )
 
+    def _scratch(self, shape: tuple[int, ...]) -> Array:
+        """A matrix of this thread: to make one anew for every class costs as much as to fill it."""
+        kept: Array | None = vars(self._of_thread).get("matrix")
+        if kept is None:
+            kept = self._of_thread.matrix = np.empty(shape)
+        return kept
+
     def keep_active_classes(self, transform: LabelTransform) -> Predicted:
         """Fix which classes of each scoring row matter, and predict under a transform.
 
@@ -349,7 +367,9 @@ class LabelSearch:
             rank = np.argsort(np.argsort(-mean, axis=1), axis=1)
             self._inactive = quadratic
             self._active = (rank < _ACTIVE_CLASSES) | self._inside
-        return self.predicted(transform)
+        predicted = self.predicted(transform)
+        self._found = transform, predicted
+        return predicted
 
     def _with_one_matrix(self, transform: LabelTransform) -> tuple[Array, Array]:
         """Means (n, C), and q / (1 - w u q) (n, C) of left-out rows, with the mean of all B_c."""

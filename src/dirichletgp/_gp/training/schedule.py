@@ -83,9 +83,8 @@ _ENOUGH = 3e-5
 _SHARE_WITH_ALL_POINTS = 33
 # Rows that tell how much few points leave unexplained.
 _ROWS_EXPLAINED = 1_000
-# Evaluations of the first search for the label transform, and the share of the rows that score
-# there: the last one begins where it ends, and has all of them.
-_FIRST_EVALUATIONS, _SHARE_THAT_SCORES = 10, 0.5
+# Evaluations of the first search for the label transform; the last begins where it ends.
+_FIRST_EVALUATIONS = 10
 # Where a model that does not beat plain ones begins again: so many typical lengthscales.
 _LONG = 3.0
 
@@ -412,7 +411,7 @@ class Trainer:
         """A search for the label transform on rows of the pool alone."""
         basis, _ = basis_of(state)
         statistics = self.placer.pool.class_statistics(basis, self.resources.workers)
-        return self._label_search(basis, statistics, self._leave_out, _SHARE_THAT_SCORES)
+        return self._label_search(basis, statistics, self._leave_out, at_first=True)
 
     def _say_labels(self, found: LabelTransform) -> None:
         self.resources.progress.note(
@@ -504,14 +503,14 @@ class Trainer:
         return alpha, LabelTransform.dirichlet(alpha)
 
     def _label_search(
-        self, basis: Basis, statistics: ClassStatistics, leave_out: bool, share: float = 1.0
+        self, basis: Basis, statistics: ClassStatistics, leave_out: bool, at_first: bool = False
     ) -> LabelSearch:
-        """A search for the label transform, scored on a sample of the pool, or a share of it."""
+        """A search for the label transform, scored on a sample of the pool."""
         prior = self.rows.prior
         pool = self.placer.pool
         many = self._pooled
-        size = rows_for_many_classes(len(prior)) if many else scoring_rows(len(prior))
-        size = int(share * size)
+        n_classes = len(prior)
+        size = rows_for_many_classes(n_classes) if many else scoring_rows(n_classes, at_first)
         # Always the same rows: what is compared is compared on them.
         resources = self.resources._replace(rng=np.random.RandomState(self._seed))
         rows = rows_that_score(pool, basis, size, resources, leave_out)

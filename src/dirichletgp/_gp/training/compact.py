@@ -37,7 +37,14 @@ _MARGIN = 0.5
 # The same for regions: they have few points, which say little of other rows.
 _MARGIN_OF_REGIONS = 0.1
 # From coarse to fine, for usual tolerances and for small ones.
-_COARSE = [Rounding(0.1, 1.0), Rounding(0.05, 0.85), Rounding(0.03, 0.7), Rounding(0.01, 0.3)]
+_COARSE = [
+    Rounding(0.1, 1.0),
+    Rounding(0.07, 0.92),
+    Rounding(0.05, 0.85),
+    Rounding(0.03, 0.9),
+    Rounding(0.03, 0.7),
+    Rounding(0.01, 0.3),
+]
 _FINE = [Rounding(1e-3, 0.01), Rounding(1e-5, 0.0)]
 _USUAL = 1e-5
 

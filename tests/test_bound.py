@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import referee
 
+from dirichletgp._gp.core import statistics
 from dirichletgp._gp.core.bound import collapsed_bound
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.parallel import Workers
@@ -78,6 +79,24 @@ def test_bound_from_whitened_statistics_is_the_same(n_classes, workers):
         statistics, p.kernel.variance, p.transform, p.prior, workers
     )
     assert collapsed_bound(statistics, posterior) == pytest.approx(referee.bound(p), rel=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("family", list(KERNELS))
+def test_values_kept_for_the_second_pass_are_those_it_would_compute(
+    family, weighted, workers, monkeypatch
+):
+    """Classes with Grams of their own, others kept as rows between them, one without rows."""
+    p = referee.problem(4, n=200, weighted=weighted, family=family)
+    p.codes = np.choose(np.arange(200) % 20, [1] * 1 + [0] * 10 + [3] * 9)
+    p.n_classes, p.prior = 5, np.full(5, 0.2)
+    p.Z = np.random.default_rng(5).normal(size=(20, 3))
+    kept = objective(p, workers).value_and_gradient(p.kernel, p.Z)
+    monkeypatch.setattr(statistics, "_MOST_KEPT", 0)
+    computed = objective(p, workers).value_and_gradient(p.kernel, p.Z)
+    assert kept[0] == computed[0]
+    for one, other in zip(kept[1], computed[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 def test_the_number_of_threads_does_not_change_a_bit():

@@ -138,7 +138,10 @@ def test_labels_that_contradict_each_other_at_one_place_are_left_out_together(wo
 
 
 def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(workers):
-    p = referee.problem(12, n=300, n_points=200)
+    """Of classes that have no rows near a row, so that one matrix does for their variances."""
+    p = referee.problem(12, n=400, n_points=150)
+    p.X += 3.0 * np.random.default_rng(1).normal(size=(12, 3))[p.codes]
+    p.Z = p.X[:150].copy()
     search, _, _ = search_of(p, workers)
     start = LabelTransform.dirichlet(0.01)
     transforms = [
@@ -147,12 +150,15 @@ def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(wo
         LabelTransform.from_constants(8.0, 0.05, 0.5),
     ]
     full = [search.score(transform) for transform in transforms]
-    search.keep_active_classes(start)
-    assert not search._active.all()
-    assert search.score(start) == pytest.approx(full[0], rel=0.01)
+    variance = search.predicted(start).variance
+    rough = search.keep_active_classes(start).variance
+    inactive = ~search._active
+    assert 0.5 < inactive.mean() < 0.8
+    np.testing.assert_allclose(rough[~inactive], variance[~inactive], rtol=1e-9)
+    assert np.quantile(np.abs(rough / variance - 1.0)[inactive], 0.95) < 0.05
+    assert search.score(start) == pytest.approx(full[0], rel=1e-3)
     restricted = [search.score(transform) for transform in transforms]
-    # Labels are random here: no class is negligible, and the last transform is far from the first.
-    np.testing.assert_allclose(restricted, full, rtol=0.07)
+    np.testing.assert_allclose(restricted, full, rtol=0.03)
 
 
 def test_the_papers_criterion_scores_rows_without_leaving_them_out(workers):

@@ -28,6 +28,9 @@ def test_cholesky_and_inverses(lower, size):
     np.testing.assert_allclose(
         parallel.inverse_from_cholesky(lower), np.linalg.inv(matrix), atol=1e-8
     )
+    np.testing.assert_allclose(
+        parallel.outer_product_of_root(lower), lower.T @ lower, rtol=1e-10, atol=1e-10
+    )
     assert parallel.log_determinant(lower) == pytest.approx(np.linalg.slogdet(matrix)[1])
 
 
@@ -37,13 +40,10 @@ def test_solves(lower, rows):
     np.testing.assert_allclose(
         parallel.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8
     )
-    columns = np.ascontiguousarray(rows.T)
-    np.testing.assert_allclose(
-        parallel.solve_columns(lower, columns.copy()), inverse @ columns, atol=1e-8
-    )
-    np.testing.assert_allclose(
-        parallel.solve_columns_transposed(lower, columns.copy()), inverse.T @ columns, atol=1e-8
-    )
+    many = np.random.default_rng(2).normal(size=(len(lower) + 1, len(lower)))
+    for some in (rows, many):
+        found = parallel.solve_many_rows(lower, some.copy())
+        np.testing.assert_allclose(found, some @ inverse.T, atol=1e-8)
 
 
 def test_products_from_both_sides(lower, size):
@@ -83,14 +83,16 @@ def test_a_triangle_with_a_zero_on_its_diagonal_has_no_inverse():
         parallel.inverse_triangle(np.array([[1.0, 0.0], [1.0, 0.0]]))
 
 
-@pytest.mark.parametrize("n_columns", [1, 9, 26])
+@pytest.mark.parametrize("n_columns", [1, 9, 26, 300])
 def test_a_row_of_a_product_in_tiles_has_the_same_bits_among_any_others(size, n_columns):
     rng = np.random.default_rng(0)
     rows, right = rng.normal(size=(300, size)), rng.normal(size=(n_columns, size)).T
     together = parallel.product_in_tiles(rows, right)
     np.testing.assert_allclose(together, rows @ right, atol=1e-12)
     for n in (0, 1, 23, 24, 25, 96, 200):
-        np.testing.assert_array_equal(parallel.product_in_tiles(rows[-n:], right), together[-n:])
+        some = rows[len(rows) - n :]
+        found = parallel.product_in_tiles(some, right)
+        np.testing.assert_array_equal(found, together[len(rows) - n :])
 
 
 def test_outer_gram_accumulates(rows):

@@ -75,13 +75,14 @@ def test_one_gram_gives_the_posterior_of_one_gram_per_class(few):
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-10)
 
 
-def test_the_bound_and_its_gradient_need_no_more_than_one_gram(few):
+@pytest.mark.parametrize("order", [(True, False), (False, True)])
+def test_the_bound_and_its_gradient_need_no_more_than_one_gram(few, order):
     rows, kernel, points, prior = few
     factor = cholesky(points_covariance(kernel, points, 1e-6))
     transform = LabelTransform.even(0.3, prior)
     found = []
     with Workers(1) as workers:
-        for pooled in (True, False):
+        for pooled in order:
             statistics = rows.bound_statistics(kernel, points, workers, pooled)
             bound = bound_and_derivatives(
                 statistics, factor, kernel.variance, transform, prior, workers

@@ -107,6 +107,21 @@ def test_threads_that_read_while_another_writes_see_one_model_or_the_other(fitte
     assert all(np.array_equal(p, before) or np.array_equal(p, after) for p in found)
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_runs_meanwhile_is_waited_for_and_its_errors_are_raised(n_threads):
+    with Workers(n_threads) as workers:
+        with workers.meanwhile(lambda: 3) as found:
+            assert list(workers.map(abs, [-1, -2])) == [1, 2]
+            assert found() == 3
+        with (
+            pytest.raises(ZeroDivisionError),
+            workers.meanwhile(lambda: 1 // 0) as found,
+        ):
+            found()
+        with pytest.raises(KeyError), workers.meanwhile(lambda: 3):
+            raise KeyError
+
+
 def test_blas_has_its_threads_back_whatever_happens():
     limits = blas_threads()
     for error in (ValueError, KeyboardInterrupt):

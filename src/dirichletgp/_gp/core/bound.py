@@ -138,8 +138,8 @@ class _Solution(NamedTuple):
     grams: dict[int, _GramClass]
     rows: dict[int, _RowClass]
     row_gram: Array  # sum_c F~_c' E_c F~_c of the classes kept as rows, its lower triangle,
-    base_factor: Array  # R, and
-    row_inverse: Array  # (L R)^-1; all three empty if every class has a Gram
+    base_factor: Array  # R if there are such classes, or if all have B_0,
+    row_inverse: Array  # and (L R)^-1; what is not needed is empty
     n_even: int  # classes of which B_c = B_0
 
 

@@ -41,6 +41,8 @@ ROWS_OF_ONE_PIECE = 24
 """So few rows are one piece, a tile of its own: a single row costs no more than it must."""
 # Rows of a prediction that a thread takes at once: so many numbers, so many pieces in all.
 _NUMBERS_OF_A_PIECE, _PIECES_PER_THREAD = 2**21, 2
+# Columns of a right side that stay in cache while rows pass by.
+_COLUMNS_IN_CACHE = 256
 # Rows of a matrix that a thread takes at once.
 _SLICE = 128
 
@@ -246,10 +248,12 @@ def product_in_tiles(rows: Array, right: Array) -> Array:
     found = np.empty((n, right.shape[1]))
     tiles = rows[: n - rest].reshape(n_tiles, ROWS_OF_ONE_PIECE, m)
     of_tiles = found[: n - rest].reshape(n_tiles, ROWS_OF_ONE_PIECE, right.shape[1])
-    np.matmul(tiles, right, out=of_tiles)
+    for columns in row_slices(right.shape[1], _COLUMNS_IN_CACHE):
+        np.matmul(tiles, right[:, columns], out=of_tiles[:, :, columns])
     if rest:
         last = padded_rows(rows, np.arange(n - rest, n))
-        found[n - rest :] = (last @ right)[:rest]
+        for columns in row_slices(right.shape[1], _COLUMNS_IN_CACHE):
+            found[n - rest :, columns] = (last @ right[:, columns])[:rest]
     return found
 
 
@@ -401,16 +405,6 @@ def solve_many_rows(lower: Array, rows: Array) -> Array:
 def solve_rows_transposed(lower: Array, rows: Array) -> Array:
     """``rows @ inv(lower)``, in place: the pull-back of `solve_rows`."""
     return _solve(lower, rows, "L", "N")
-
-
-def solve_columns(lower: Array, columns: Array) -> Array:
-    """``inv(lower) @ columns``, in place."""
-    return _solve(lower, columns, "R", "N")
-
-
-def solve_columns_transposed(lower: Array, columns: Array) -> Array:
-    """``inv(lower).T @ columns``, in place."""
-    return _solve(lower, columns, "R", "T")
 
 
 def whitened(inverse: Array, gram: Array) -> Array:

@@ -214,29 +214,37 @@ class _PooledSums:
 class KeptValues:
     """Kernel values of rows, from the first pass of an evaluation of the bound for the second.
 
-    Their array is made once for a search. Of many rows nothing is kept, and values are computed in
-    both passes.
+    Their array is made once for a search; it is for one evaluation at a time. Of many rows nothing
+    is kept, and values are computed in both passes.
     """
 
     def __init__(self) -> None:
         self._array = np.empty((0, 0))
-        self._of: tuple[Kernel, Array] | None = None
+        self._of: tuple[Kernel, Array, frozenset[int]] | None = None
 
-    def room(self, n_rows: int, kernel: Kernel, points: Array) -> Array | None:
-        """Where the first pass is to write the values (n, M); None if they are too many."""
+    def room(
+        self, n_rows: int, kernel: Kernel, points: Array, alone: Iterable[int]
+    ) -> Array | None:
+        """Where the first pass is to write the values (n, M); None if they are too many.
+
+        Rows are in the order of the units of work, which the classes that are `alone` decide.
+        """
         shape = (n_rows, len(points))
+        if self._array.shape != shape:
+            self._array = np.empty((0, 0))  # before there is another one
+            self._of = None
         if n_rows * len(points) > _MOST_KEPT:
             return None
         if self._array.shape != shape:
             self._array = np.empty(shape)
-        self._of = kernel, points
+        self._of = kernel, points, frozenset(alone)
         return self._array
 
-    def found(self, kernel: Kernel, points: Array) -> Array | None:
-        """What the first pass has written, if it was of these very points and kernel."""
+    def found(self, kernel: Kernel, points: Array, alone: Iterable[int]) -> Array | None:
+        """What the first pass has written, if it was of this very kernel, in the same order."""
         if self._of is None or self._of[0] is not kernel or self._of[1] is not points:
             return None
-        return self._array
+        return self._array if self._of[2] == frozenset(alone) else None
 
 
 @dataclass(frozen=True)
@@ -276,14 +284,17 @@ class BoundStatistics:
     ) -> "BoundStatistics":
         """One pass over the rows."""
         n_points = len(points)
-        n_rows = int(rows.class_sizes.sum())
-        room = None if kept_values is None else kept_values.room(n_rows, kernel, points)
         size = block_size(n_points)
         at = kernel.at(points)
         kept = {k: np.empty((n, n_points)) for k, n in enumerate(rows.class_sizes) if n < n_points}
         counts = np.zeros(rows.n_classes)
         sums = np.zeros((rows.n_classes, n_points))
         grams: dict[int, Array] = {}
+        alone = [k for k in range(rows.n_classes) if k not in kept]
+        room = None
+        if kept_values is not None:
+            n_rows = int(rows.class_sizes.sum())
+            room = kept_values.room(n_rows, kernel, points, alone)
 
         def of_unit(unit: _Unit) -> tuple[list[tuple[int, float, Array]], int, Array]:
             parts = []
@@ -300,7 +311,6 @@ class BoundStatistics:
                         kept[code][block.place] = own
             return parts, unit.spans[0].code, symmetrise(gram)
 
-        alone = [k for k in range(rows.n_classes) if k not in kept]
         for parts, code, gram in workers.map(of_unit, _units(rows, alone)):
             for k, weight, total in parts:
                 counts[k] += weight
@@ -430,7 +440,9 @@ def pull_back(
     """The gradient through the kernel vectors of the rows: the second pass over them."""
     at = kernel.at(points)
     size = at.rows_at_once or block_size(len(points))
-    kept = None if kept_values is None else kept_values.found(kernel, points)
+    kept = None
+    if kept_values is not None:
+        kept = kept_values.found(kernel, points, by_row.matrices)
 
     def finish(code: int, block: Block, derivative: Array) -> None:
         derivative += by_row.vectors[code]

@@ -87,7 +87,7 @@ class Model:
     Attributes
     ----------
     basis : Basis
-        Kernel, scaled inducing points, and the factor that whitens kernel vectors.
+        Kernel, scaled inducing points, and the triangle that whitens kernel vectors.
     jitter : float
         Relative to the kernel's variance.
     statistics : ClassStatistics

@@ -181,6 +181,7 @@ class LabelSearch:
         self._inactive: Array | None = None
         self._active = np.ones(self._inside.shape, dtype=bool)
         self._found: tuple[LabelTransform, Predicted] | None = None
+        self._active_under: LabelTransform | None = None
         self._of_thread = threading.local()
 
     def score(self, transform: LabelTransform) -> float:
@@ -321,7 +322,11 @@ class LabelSearch:
         quadratic = np.zeros(self._inside.shape)
         if self._inactive is not None:
             # q / (1 - w u q) = q_loo, solved for q
-            quadratic = self._inactive / (1.0 + precision * self._inactive)
+            quadratic = self._inactive
+            if self.rows.leave_out:
+                quadratic = quadratic / (1.0 + precision * quadratic)
+            else:
+                quadratic = quadratic.copy()
 
         def of_class(c: int) -> Array:
             gram = self.statistics.grams[c]
@@ -359,9 +364,11 @@ class LabelSearch:
         """Fix which classes of each scoring row matter, and predict under a transform.
 
         These are its own and the likeliest others, as one matrix for all classes has it, the mean
-        of theirs. The variances of the rest, whose probabilities are negligible, stay what they are
-        with it.
+        of theirs. The variances of the rest, which have no rows near, stay those of I + u0 G^.
         """
+        if self._found is not None and self._found[0] == transform == self._active_under:
+            return self._found[1]
+        self._active_under = transform
         if len(self.prior) > _ACTIVE_CLASSES:
             mean, quadratic = self._with_one_matrix(transform)
             rank = np.argsort(np.argsort(-mean, axis=1), axis=1)
@@ -372,15 +379,20 @@ class LabelSearch:
         return predicted
 
     def _with_one_matrix(self, transform: LabelTransform) -> tuple[Array, Array]:
-        """Means (n, C), and q / (1 - w u q) (n, C) of left-out rows, with the mean of all B_c."""
+        """Means (n, C) with the mean of all B_c, and left-out variances (n, C) with I + u0 G^.
+
+        The latter are q / (1 - w u q), without what no point explains.
+        """
         u1, u0 = transform.precision_in, transform.precision_out
         mean_precision = u0 + (u1 - u0) / len(self.prior)
-        root = inverse_triangle(cholesky(plus_identity(mean_precision * self._total)))
+        of_all = cholesky(plus_identity(mean_precision * self._total), overwrite=True)
+        root = inverse_triangle(of_all, overwrite=True)
         b = right_hand_sides(self.statistics.sums, transform, self.prior)
         coefficients = multiply_rows_transposed(root, multiply_rows(root, b))
         vectors = self.rows.vectors
         mean = vectors @ coefficients.T + transform.offsets(self.prior)
-        half = multiply_rows(root, vectors.copy())
+        shared = cholesky(shared_matrix(self._total, transform), overwrite=True)
+        half = multiply_rows(inverse_triangle(shared, overwrite=True), vectors.copy())
         quadratic = np.repeat(np.square(half).sum(axis=1)[:, None], len(self.prior), axis=1)
         if not self.rows.leave_out:
             return mean, quadratic

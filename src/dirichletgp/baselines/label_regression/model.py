@@ -12,7 +12,13 @@ from scipy.special import ndtri
 
 from ..._gp.core.arrays import AnyArray, Array
 from ..._gp.core.kernels import Kernel
-from ..._gp.core.parallel import cholesky, solve_many_rows, solve_rows, solve_rows_transposed
+from ..._gp.core.parallel import (
+    cholesky,
+    inverse_triangle,
+    multiply_rows,
+    solve_rows,
+    solve_rows_transposed,
+)
 from ..._gp.core.regressions import Basis, make_basis, plus_identity
 from ..._gp.core.statistics import ClassStatistics
 from ..._gp.rows.in_memory import InMemoryRows
@@ -63,7 +69,7 @@ class LabelModel:
         factor, coefficients = self._solution
         mean = vectors @ coefficients.T + self.frequencies
         unexplained = self.kernel.variance - np.square(vectors).sum(axis=1)
-        half = solve_many_rows(factor, vectors)
+        half = multiply_rows(inverse_triangle(factor), vectors)
         return mean, np.maximum(unexplained, 0.0) + np.square(half).sum(axis=1)
 
     def __getstate__(self) -> dict[str, Any]:

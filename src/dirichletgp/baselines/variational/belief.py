@@ -19,9 +19,10 @@ from ..._gp.core.parallel import (
     block_size,
     cholesky,
     inverse_from_cholesky,
+    inverse_triangle,
     log_determinant,
+    multiply_rows,
     row_slices,
-    solve_many_rows,
     solve_rows,
     solve_rows_transposed,
     symmetrise,
@@ -86,7 +87,7 @@ class Belief:
         """Latent means and variances (n, L) at whitened vectors (n, M); `variance` is s2."""
         spread = np.empty((len(vectors), len(self.mean)))
         for c, factor in enumerate(self.factors):
-            half = solve_many_rows(factor, vectors.copy())
+            half = multiply_rows(inverse_triangle(factor), vectors.copy())
             spread[:, c] = np.square(half).sum(axis=1)
         spread += np.maximum(variance - np.square(vectors).sum(axis=1), 0.0)[:, None]
         return vectors @ self.mean.T, spread

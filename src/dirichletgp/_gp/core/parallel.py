@@ -352,47 +352,44 @@ def _strictly_upper(m: int) -> Booleans:
     return np.triu(np.ones((m, m), dtype=bool), 1)
 
 
-def _multiply(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
-    """Multiply by a triangle in place; `side` and `transposed` as Fortran sees them."""
+def _with_triangle(
+    routine: tuple[Callable[..., None], type],
+    lower: Array,
+    matrix: Array,
+    side: str,
+    transposed: str,
+) -> Array:
+    """Multiply by a triangle or solve with it, in place; sides are as Fortran sees them."""
     _check(lower, matrix)
     n, m = matrix.shape
     if n and m:
-        _call(_dtrmm, side, "U", transposed, "N", m, n, 1.0, lower, len(lower), matrix, m)
-    return matrix
-
-
-def _solve(lower: Array, matrix: Array, side: str, transposed: str) -> Array:
-    """Solve with a triangle in place; `side` and `transposed` as Fortran sees them."""
-    _check(lower, matrix)
-    n, m = matrix.shape
-    if n and m:
-        _call(_dtrsm, side, "U", transposed, "N", m, n, 1.0, lower, len(lower), matrix, m)
+        _call(routine, side, "U", transposed, "N", m, n, 1.0, lower, len(lower), matrix, m)
     return matrix
 
 
 def solve_rows(lower: Array, rows: Array) -> Array:
     """``rows @ inv(lower).T``, in place: whitens rows when `lower` factors their covariance."""
-    return _solve(lower, rows, "L", "T")
+    return _with_triangle(_dtrsm, lower, rows, "L", "T")
 
 
 def multiply_rows(lower: Array, rows: Array) -> Array:
     """``rows @ lower.T``, in place, for a triangle: half the work of a full product."""
-    return _multiply(lower, rows, "L", "T")
+    return _with_triangle(_dtrmm, lower, rows, "L", "T")
 
 
 def multiply_rows_transposed(lower: Array, rows: Array) -> Array:
     """``rows @ lower``, in place: the pull-back of `multiply_rows`."""
-    return _multiply(lower, rows, "L", "N")
+    return _with_triangle(_dtrmm, lower, rows, "L", "N")
 
 
 def multiply_columns(lower: Array, columns: Array) -> Array:
     """``lower @ columns``, in place."""
-    return _multiply(lower, columns, "R", "N")
+    return _with_triangle(_dtrmm, lower, columns, "R", "N")
 
 
 def multiply_columns_transposed(lower: Array, columns: Array) -> Array:
     """``lower.T @ columns``, in place."""
-    return _multiply(lower, columns, "R", "T")
+    return _with_triangle(_dtrmm, lower, columns, "R", "T")
 
 
 def solve_many_rows(lower: Array, rows: Array) -> Array:
@@ -404,7 +401,7 @@ def solve_many_rows(lower: Array, rows: Array) -> Array:
 
 def solve_rows_transposed(lower: Array, rows: Array) -> Array:
     """``rows @ inv(lower)``, in place: the pull-back of `solve_rows`."""
-    return _solve(lower, rows, "L", "N")
+    return _with_triangle(_dtrsm, lower, rows, "L", "N")
 
 
 def whitened(inverse: Array, gram: Array) -> Array:

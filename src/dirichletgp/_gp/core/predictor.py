@@ -101,7 +101,7 @@ class Halves(Latents):
         self._factor = basis.factor
         self.variance = 0.5 * predictor.variance
         self.offsets = 0.5 * predictor.offset * np.array([-1.0, 1.0])
-        whitened = predictor.coefficients @ basis.factor
+        whitened = predictor.coefficients @ self._factor
         self.coefficients = 0.5 * np.stack([-whitened, whitened])
 
     def latent(self, vectors: Array) -> tuple[Array, Array]:

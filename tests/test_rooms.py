@@ -35,6 +35,7 @@ CORE = [
     "kernels",
     "statistics",
     "handicaps",
+    "correction",
     "regressions",
     "regions",
     "regional",

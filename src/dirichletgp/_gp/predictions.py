@@ -34,6 +34,7 @@ from .core.warning import warn_caller
 from .rows.arrays import are_votes, checked_labels, refuse_missing_labels
 from .rows.columns import Columns, Matrix
 from .rows.door import FLOATS, is_dask, is_tensor, missing_in, refuse_repeated_names
+from .rows.in_memory import folds_of
 from .rows.scaling import of_pieces, of_scaled_blocks, scaling_function
 from .rows.weights import sample_weights
 from .training.fitted import Fitted, Waiting
@@ -532,9 +533,13 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         there = slice(None) if weights is None else np.flatnonzero(weights > 0)
         _warn_of_strangers(fitted, rows[there], codes[there])
 
-        def without(posterior: Any, vectors: Array, place: slice | Integers) -> tuple[Array, Array]:
+        def without(
+            posterior: Any, vectors: Array, place: slice | Integers, fold: Integers | None = None
+        ) -> tuple[Array, Array]:
             own = None if weights is None else weights[place]
-            latents: tuple[Array, Array] = posterior.latent_without_row(vectors, codes[place], own)
+            latents: tuple[Array, Array] = posterior.latent_without_row(
+                vectors, codes[place], own, fold
+            )
             return latents
 
         found = self._left_out(rows, codes, without)
@@ -565,8 +570,12 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         row, code = np.nonzero(votes)
         _warn_of_strangers(fitted, rows[row], code)
 
-        def without(posterior: Any, vectors: Array, place: slice | Integers) -> tuple[Array, Array]:
-            latents: tuple[Array, Array] = posterior.latent_without_votes(vectors, votes[place])
+        def without(
+            posterior: Any, vectors: Array, place: slice | Integers, fold: Integers | None = None
+        ) -> tuple[Array, Array]:
+            latents: tuple[Array, Array] = posterior.latent_without_votes(
+                vectors, votes[place], fold=fold
+            )
             return latents
 
         # What is kept of left-out rows is the same for each class that a row has votes for.
@@ -581,7 +590,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     ) -> Array:
         """Class probabilities of training rows; `without` says what a posterior predicts of them.
 
-        It is given the posterior, the whitened vectors of some rows, and their place among all.
+        It is given the posterior, the whitened vectors of some rows, their place among all, and
+        where means are corrected, their folds.
         """
         fitted = self._fitted
         model = fitted.model
@@ -592,7 +602,8 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
 
         def of_block(block: Array, place: slice) -> Array:
             block = block[: place.stop - place.start]
-            latents = without(posterior, model.basis.vectors(block), place)
+            fold = None if model.correction is None else folds_of(block)
+            latents = without(posterior, model.basis.vectors(block), place, fold)
             if model.left_out is not None:
                 latents = model.left_out.replaced(block, codes[place], *latents)
             return class_probabilities(*latents)

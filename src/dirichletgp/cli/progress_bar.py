@@ -20,10 +20,11 @@ _STAGES = [
     (Stage.POINTS, 0.02),
     (Stage.KERNEL, 0.04),
     (Stage.STATISTICS, 0.06),
-    (Stage.LABELS, 0.09),
+    (Stage.LABELS, 0.07),
     (Stage.POSTERIOR, 0.01),
     (Stage.COMPARISON, 0.02),
-    (Stage.INTERVALS, 0.03),
+    (Stage.CORRECTION, 0.03),
+    (Stage.INTERVALS, 0.02),
 ]
 _WORDS = {
     Stage.FIRST_PASS: "looking at the columns",
@@ -36,6 +37,7 @@ _WORDS = {
     Stage.LABELS: "choosing the label transform",
     Stage.POSTERIOR: "solving",
     Stage.COMPARISON: "comparing with plainer models",
+    Stage.CORRECTION: "asking the labels' likelihood",
     Stage.REGIONS: "trying regions",
     Stage.INTERVALS: "computing intervals",
 }

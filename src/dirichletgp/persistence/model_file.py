@@ -48,6 +48,7 @@ from .compact_regions import (
     compact_regions_described,
     compact_regions_restored,
 )
+from .correction import correction_described, correction_restored
 from .file_kinds import MODEL, check_replaceable
 from .parameters import check_parameters
 from .regions import regions_described, regions_restored
@@ -266,6 +267,7 @@ def _described(classifier: Any) -> Archive:
     beliefs, belief_arrays = beliefs_described(model)
     content |= beliefs
     arrays |= belief_arrays
+    arrays |= correction_described(model)
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     remembered, remembered_arrays = remembered_described(fitted)
@@ -378,6 +380,7 @@ def _model_restored(
         **parts,
         statistics=statistics_restored(arrays, sizes, transforms),
         left_out=_left_out_restored(arrays, sizes) if "left_out/keys" in arrays else None,
+        correction=correction_restored(arrays, sizes),
     )
 
 

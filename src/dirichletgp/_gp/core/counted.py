@@ -51,7 +51,11 @@ class CountedPosterior(Posterior):
         return np.broadcast_to(mean, shape).copy(), np.broadcast_to(variance, shape).copy()
 
     def latent_without_row(
-        self, vectors: Array, codes: Integers, weights: Array | None
+        self,
+        vectors: Array,
+        codes: Integers,
+        weights: Array | None,
+        fold: Integers | None = None,
     ) -> tuple[Array, Array]:
         """Latent mean and variance (n, C) of training rows, each without its own contribution."""
         own = np.zeros((len(codes), len(self.counts)))
@@ -59,7 +63,11 @@ class CountedPosterior(Posterior):
         return self.latent_without_votes(vectors, own)
 
     def latent_without_votes(
-        self, vectors: Array, votes: Array, explained: Array | None = None
+        self,
+        vectors: Array,
+        votes: Array,
+        explained: Array | None = None,
+        fold: Integers | None = None,
     ) -> tuple[Array, Array]:
         """The same for rows with votes (n, C) for classes."""
         return self._of_counts(np.maximum(self.counts - votes, 0.0))

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .arrays import Array, Integers
+from .correction import Correction
 from .handicaps import Handicaps, LeftOutRows
 from .kernels import Kernel
 from .parallel import (
@@ -269,12 +270,14 @@ class Posterior(Latents):
     offsets : ndarray of shape (C,)
         mu_c, the latent means far from all data.
     coefficients : ndarray of shape (C, M)
-        beta_c.
+        beta_c, and what they are corrected by.
     roots : ndarray of shape (C, M, M) or (1, M, M)
         R_c^-1, where B_c = R_c R_c' and R_c is a lower triangle; one for all classes if the noises
         are equal.
     handicaps : Handicaps or None
         What was taken off the offsets, if anything.
+    correction : Correction or None
+        What the coefficients are corrected by, if by anything.
     """
 
     transform: LabelTransform
@@ -284,6 +287,14 @@ class Posterior(Latents):
     coefficients: Array
     roots: Array
     handicaps: Handicaps | None = field(default=None, kw_only=True)
+    correction: Correction | None = field(default=None, kw_only=True)
+
+    def corrected(self, correction: Correction | None) -> "Posterior":
+        """With the means that the likelihood of labels asks for; the regressions as they are."""
+        if correction is None:
+            return self
+        coefficients = self.coefficients + correction.shift
+        return replace(self, coefficients=coefficients, correction=correction)
 
     def half(self, vectors: Array) -> Array:
         """What `explained_of` starts from: the whitened vectors (n, M) themselves."""
@@ -348,7 +359,11 @@ class Posterior(Latents):
         return self.mean(vectors), variance
 
     def latent_without_row(
-        self, vectors: Array, codes: Integers, weights: Array | None
+        self,
+        vectors: Array,
+        codes: Integers,
+        weights: Array | None,
+        fold: Integers | None = None,
     ) -> tuple[Array, Array]:
         """Latent mean and variance (n, C) of training rows, each without its own contribution.
 
@@ -360,14 +375,20 @@ class Posterior(Latents):
             Their classes.
         weights : ndarray of shape (n,) or None
             Their weights in it.
+        fold : ndarray of shape (n,) or None
+            The corrections that did not see them; None: means are not corrected.
         """
         votes = (codes[:, None] == np.arange(len(self.prior))).astype(np.float64)
         if weights is not None:
             votes *= weights[:, None]
-        return self.latent_without_votes(vectors, votes)
+        return self.latent_without_votes(vectors, votes, fold=fold)
 
     def latent_without_votes(
-        self, vectors: Array, votes: Array, explained: Array | None = None
+        self,
+        vectors: Array,
+        votes: Array,
+        explained: Array | None = None,
+        fold: Integers | None = None,
     ) -> tuple[Array, Array]:
         """The same for rows that have votes (n, C) for several classes: all of them are removed.
 
@@ -382,7 +403,10 @@ class Posterior(Latents):
         target = (inside * r1 + outside * r0) / np.where(precision > 0, precision, 1.0)
         quadratic = self.explained(vectors) if explained is None else explained
         h = leverage(precision, quadratic, self.variance)
-        fitted = vectors @ self.coefficients.T
+        coefficients = self.coefficients
+        if self.correction is not None:
+            coefficients = coefficients - self.correction.shift
+        fitted = vectors @ coefficients.T
         mean = mean_without_row(fitted, target, h) + self.offsets
         variance = self.unexplained(vectors)[:, None] + quadratic / (1.0 - h)
         if self.handicaps is not None:
@@ -391,6 +415,8 @@ class Posterior(Latents):
             cross = (fitted * transform.noise_out - r0 * of_all) / transform.separation
             rows = LeftOutRows(votes, precision, quadratic, h, cross)
             mean -= self.handicaps.without_rows(rows, fitted, target) - self.handicaps.values
+        if self.correction is not None and fold is not None:
+            mean += self.correction.without_fold(vectors, fold)
         return mean, variance
 
     def explained(self, vectors: Array) -> Array:

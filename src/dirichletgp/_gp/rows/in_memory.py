@@ -44,6 +44,9 @@ _ROWS_OF_A_CLASS = 5  # that a sample to learn from has, if classes are many
 _COMPARED_ROWS = 100_000
 _ALONE = 1 / 3
 _HASHED_ROWS, _RARE_COPIES = 65_536, 0.99
+FOLDS = 5
+"""How many folds rows are dealt into where nothing else decides."""
+_FOLD_BITS = np.uint64(17)  # so many bits of a row's key are passed by
 # Rows that the scaling of columns of several kinds is learned from.
 _SCALED_ROWS = 100_000
 # Rows that tell how columns are spread, and lines that keep it.
@@ -425,6 +428,11 @@ def row_keys(rows: AnyArray) -> Keys:
             bits = np.ascontiguousarray(part).view(np.uint32).astype(np.uint64)
             keys[start : start + len(part)] = _mixed(_mixed(bits * odd + odd).sum(axis=1))
     return keys
+
+
+def folds_of(rows: AnyArray) -> Integers:
+    """A fold for each row (n, D), by what it holds: rows that are the same are in the same one."""
+    return ((row_keys(rows) >> _FOLD_BITS) % np.uint64(FOLDS)).astype(np.intp)
 
 
 def _mixed(bits: Keys) -> Keys:

@@ -39,8 +39,8 @@ _FOLDS = 5
 _FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-4
 # Evaluations of the label search of a plainer model, which usually loses.
 _EVALUATIONS = 10
-# Variance of an all but constant model.
-_NOTHING = 1e-8
+NOTHING = 1e-8
+"""Variance of an all but constant model."""
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
 # number that these very rows have chosen, as in Akaike's criterion. A label transform is three.
 _OF_LABELS, _OF_FREQUENCY = 3.0, 1.0
@@ -187,7 +187,7 @@ class FewRows:
 
     def _constant(self, learned: Model) -> Model:
         """A model that says the prior everywhere: its kernel has next to no variance."""
-        kernel = learned.kernel.with_parameters(learned.kernel.parameters, _NOTHING)
+        kernel = learned.kernel.with_parameters(learned.kernel.parameters, NOTHING)
         basis, state = basis_of(State(kernel, self.points, jitter=learned.jitter))
         return replace(
             learned,
@@ -201,7 +201,7 @@ class FewRows:
     def _constant_left_out(self, learned: Model) -> LeftOut:
         """What such a model predicts of rows that are left out."""
         offsets = np.tile(learned.transform.offsets(self.prior), (len(self._pool), 1))
-        return LeftOut.of(self._pool, offsets, np.full(offsets.shape, _NOTHING))
+        return LeftOut.of(self._pool, offsets, np.full(offsets.shape, NOTHING))
 
     def _statistics(self, basis: Basis) -> ClassStatistics:
         return self._pool.class_statistics(basis, self.training.resources.workers)

@@ -11,6 +11,7 @@ import numpy as np
 from ..core.arrays import AnyArray, Array, Integers
 from ..core.bound import collapsed_bound
 from ..core.concentration import Concentration
+from ..core.correction import Correction
 from ..core.counted import CountedPosterior
 from ..core.kernels import Kernel
 from ..core.kernels.kernel import KernelAt
@@ -101,6 +102,8 @@ class Model:
         flatter the model.
     beliefs : LogOddsBeliefs or None
         How far and how roughly log-odds vary, as labels say; None in files of earlier versions.
+    correction : Correction or None
+        What the likelihood of labels adds to the means; None if nothing, as in earlier versions.
     solved : Posterior or None
         The solved regressions, where they are known already.
 
@@ -116,6 +119,7 @@ class Model:
     alpha_epsilon: float
     left_out: LeftOut | None = None
     beliefs: LogOddsBeliefs | None = None
+    correction: Correction | None = None
     solved: Posterior | None = field(default=None, compare=False, repr=False)
     _lock: Any = field(default_factory=Lock, init=False, compare=False, repr=False)
 
@@ -141,7 +145,8 @@ class Model:
         """The posterior, solved by several threads if it was not yet."""
         with self._lock:
             if self.solved is None:
-                vars(self)["solved"] = self.solve(self.transform, n_jobs)
+                posterior = self.solve(self.transform, n_jobs)
+                vars(self)["solved"] = posterior.corrected(self.correction)
             assert self.solved is not None
             return self.solved
 
@@ -217,6 +222,7 @@ class Model:
             "alpha_epsilon": self.alpha_epsilon,
             "left_out": self.left_out,
             "beliefs": self.beliefs,
+            "correction": self.correction,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

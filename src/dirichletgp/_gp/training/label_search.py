@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..core.arrays import Array, Integers
+from ..core.correction import Correction
 from ..core.parallel import (
     Workers,
     cholesky,
@@ -45,7 +46,7 @@ from ..core.regressions import (
     shared_matrix,
 )
 from ..core.statistics import ClassStatistics
-from ..rows.in_memory import InMemoryRows, repetition_of
+from ..rows.in_memory import InMemoryRows, folds_of, repetition_of
 from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -100,6 +101,8 @@ class ScoringRows(NamedTuple):
     leave_out : bool, default=True
         False scores rows without leaving them out and without the extra mistake: the paper's
         criterion.
+    fold : ndarray of shape (n,) or None
+        Which correction did not see them (`likelihood.py`); None: it is not asked for.
     """
 
     vectors: Array
@@ -108,6 +111,7 @@ class ScoringRows(NamedTuple):
     votes: Array
     n_rows: float
     leave_out: bool = True
+    fold: Integers | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,7 @@ def rows_that_score(
         pool.votes(chosen),
         float(pool.class_weights.sum()),
         leave_out,
+        folds_of(sample.X),
     )
 
 
@@ -188,11 +193,20 @@ class LabelSearch:
         """Mean negative log-likelihood under a transform."""
         return self._loss(self._known(transform), transform.separation)
 
-    def log_probabilities(self, transform: LabelTransform) -> Array:
+    def log_probabilities(
+        self, transform: LabelTransform, correction: Correction | None = None
+    ) -> Array:
         """Log probabilities of the scoring rows' own classes under a transform, (n,)."""
+        mean, variance = self.latents(transform)
+        if correction is not None:
+            assert self.rows.fold is not None
+            mean = mean + correction.without_fold(self.rows.vectors, self.rows.fold)
+        return self._log_probabilities(mean, variance)
+
+    def latents(self, transform: LabelTransform) -> tuple[Array, Array]:
+        """Means and variances (n, C) of the latents of the scoring rows under a transform."""
         predicted = self._known(transform)
-        mean = transform.separation * predicted.slope + predicted.intercept
-        return self._log_probabilities(mean, predicted.variance)
+        return transform.separation * predicted.slope + predicted.intercept, predicted.variance
 
     def best_alpha(self) -> tuple[float, float]:
         """The smallest loss of a Dirichlet transform, and the alpha_epsilon that has it.

@@ -24,7 +24,7 @@ from ..core.regressions import (
     plus_identity,
     prior_variances,
 )
-from ..rows.in_memory import InMemoryRows
+from ..rows.in_memory import InMemoryRows, folds_of
 from .fitted import Model
 from .settings import Resources
 
@@ -91,7 +91,7 @@ def learned_beliefs(
         return _beliefs_of_all(model, pool, directions, resources.workers, pooled)
     size = min(max(_FEWEST_ROWS, _SOME_PROBABILITIES // n_classes), _SOME_ROWS)
     rows = pool.take(pool.sample(size, resources.rng))
-    features, p = _predicted(model, rows, directions, resources.workers)
+    features, p = predicted(model, rows, directions, resources.workers)
     beliefs = log_odds_beliefs(features, directions.values, rows.codes, rows.weights, p)
     if pooled:
         return beliefs
@@ -111,7 +111,9 @@ def _beliefs_of_all(
 
     def of_rows(place: slice) -> tuple[Array, Array]:
         vectors = model.basis.vectors(rows.X[place])
-        latent = posterior.latent_without_votes(vectors, pool.votes(place))
+        latent = posterior.latent_without_votes(
+            vectors, pool.votes(place), fold=folds_of(rows.X[place])
+        )
         if model.left_out is not None:
             latent = model.left_out.replaced(rows.X[place], rows.codes[place], *latent)
         features = vectors @ (directions.vectors / np.sqrt(posterior.variance))
@@ -126,7 +128,7 @@ def _beliefs_of_all(
     )
 
 
-def _predicted(
+def predicted(
     model: Model, rows: InMemoryRows, directions: Directions, workers: Workers
 ) -> tuple[Array, Array]:
     """Features (n, r) of rows in some directions, and their class probabilities (n, C)."""
@@ -135,11 +137,16 @@ def _predicted(
     # From kernel vectors to features, without whitening in between.
     projection = basis.of_kernel_vectors(directions.vectors.T).T
     projection /= np.sqrt(posterior.variance)
-    predictor = make_predictor(basis, posterior, model.statistics.grams)
+    predictor = None
+    if len(rows) > _FEW_ROWS:
+        predictor = make_predictor(basis, posterior, model.statistics.grams)
 
     def of_rows(place: slice) -> tuple[Array, Array]:
         of_points = basis.kernel.values(rows.X[place], basis.points)
-        return of_points @ projection, predictor.probabilities(of_points, _TOLERANCE)
+        features = of_points @ projection
+        if predictor is not None:
+            return features, predictor.probabilities(of_points, _TOLERANCE)
+        return features, class_probabilities(*posterior.latent(basis.whitened(of_points)))
 
     parts = workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))
     features, p = (np.concatenate(part) for part in zip(*parts, strict=True))

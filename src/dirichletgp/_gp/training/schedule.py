@@ -36,11 +36,11 @@ from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Basis, LabelTransform, Posterior, shared_matrix
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
-from ..rows.in_memory import InMemoryRows, are_mostly_alone
+from ..rows.in_memory import InMemoryRows, are_mostly_alone, folds_of
 from . import few_rows
 from .cutting import Cutter
 from .even_labels import EvenLabelSearch, rows_for_many_classes
-from .fitted import Model
+from .fitted import LeftOut, Model
 from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
 from .kernel_search import (
     TOLERANCE,
@@ -52,6 +52,7 @@ from .kernel_search import (
     warn_of_jitter,
 )
 from .label_search import LabelSearch, rows_that_score, scoring_rows
+from .likelihood import Judges, learned_correction
 from .log_odds import learned_beliefs
 from .plain_models import FREQUENCIES, Loss, plain_losses, warn_of_plain_model
 from .record import FIRST_ALPHA, DirichletState, Expected, TrainingRecord, Watcher
@@ -205,6 +206,7 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
+        model = self._corrected(model)
         with self.resources.progress.stage(Stage.INTERVALS):
             beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
         model = replace(model, beliefs=beliefs)
@@ -527,12 +529,12 @@ class Trainer:
             codes, weights = pool.codes, pool.weights
             log_p = model.left_out.log_probabilities(pool)
         else:
+            assert isinstance(model, Model)
             search = self._search
             if search is None:
-                assert isinstance(model, Model)
                 search = self._label_search(model.basis, model.statistics, True)
             codes, weights = search.rows.codes, search.rows.weights
-            log_p = search.log_probabilities(model.transform)
+            log_p = search.log_probabilities(model.transform, model.correction)
         own = np.ones(len(codes)) if weights is None else weights
         if self.rows.class_factors is not None:
             # A class weight makes rows count for more, but does not make them more frequent.
@@ -592,6 +594,51 @@ class Trainer:
         if loss.is_worse_than(plain[best]):
             warn_of_plain_model(loss.mean, best, plain[best].mean)
         return model, state
+
+    def _corrected(self, model: Model) -> Model:
+        """The model with the means that the likelihood of labels asks for, if that pays."""
+        judges = self._judges(model)
+        if judges is None or not model.kernel.variance > few_rows.NOTHING:
+            return model
+        workers, progress = self._threads, self.resources.progress
+        correction = learned_correction(model, self.placer.pool, judges, workers, progress)
+        if correction is None:
+            return model
+        assert model.solved is not None
+        solved = model.solved.corrected(correction)
+        model = replace(model, correction=correction, solved=solved)
+        if model.left_out is None:
+            return model
+        mean = judges.mean + correction.without_fold(judges.vectors, judges.fold)
+        left_out = LeftOut.of(self.placer.pool, mean, judges.variance)
+        return replace(model, left_out=left_out)
+
+    def _judges(self, model: Model) -> Judges | None:
+        """Rows left out of a model; None if there are none, or labels are the paper's."""
+        if self.settings.label_transform != "learned" or self._pooled:
+            return None
+        if self._rows_are_few:
+            return self._judges_of_few(model)
+        search = self._search
+        if search is None or search.rows.fold is None:
+            return None
+        rows, fold = search.rows, search.rows.fold
+        latents = search.latents(model.transform)
+        return Judges(rows.vectors, rows.codes, rows.weights, *latents, fold)
+
+    def _judges_of_few(self, model: Model) -> Judges | None:
+        """All rows, where they can judge: a kernel that was learned from them must not flatter."""
+        pool = self.placer.pool
+        vectors = model.basis.vectors(pool.X)
+        if model.left_out is not None:
+            place = model.left_out.places(pool.X, pool.codes)
+            latents = model.left_out.mean[place], model.left_out.variance[place]
+        elif self.settings.max_iter == 0 and self._few_rows.can_judge:
+            latents = model.posterior.latent_without_votes(vectors, pool.votes())
+        else:
+            return None
+        own = np.ones(len(pool)) if pool.weights is None else pool.weights
+        return Judges(vectors, pool.codes, own, *latents, folds_of(pool.X))
 
     def _gain(self, model: Model, other: Model) -> Loss:
         """How much less left-out rows cost under another model, the same rows for both."""

@@ -308,6 +308,7 @@ class Stage(Enum):
     STATISTICS = "statistics"
     LABELS = "label transform"
     POSTERIOR = "posterior"
+    CORRECTION = "likelihood of labels"
     REGIONS = "regions"
     COMPARISON = "comparison"
     BELIEF = "belief"

@@ -138,6 +138,8 @@ def with_classes(fitted: Fitted, classes: AnyArray, prior: Any, class_weight: An
     wider = model.statistics.among(len(classes), places.tolist())
     if isinstance(model, Model) and model.beliefs is not None:
         model = replace(model, beliefs=model.beliefs.among(len(classes), places))
+    if isinstance(model, Model) and model.correction is not None:
+        model = replace(model, correction=model.correction.among(len(classes), places))
     copies = fitted.copies and fitted.copies.among(len(classes), places)
     after = replace(fitted, encoder=encoder, first_rows=first_rows, scores=scores, model=model)
     after = replace(after, copies=copies)

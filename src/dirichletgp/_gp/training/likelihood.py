@@ -34,8 +34,7 @@ _TAUS = (0.1, 0.3, 1.0, 3.0, 10.0)
 # Directions of the correction. More of them gained nothing on 13 tables.
 _DIRECTIONS = 100
 _LEAST_PROBABILITY = 1e-9
-# Left-out loss (of all rows that judge together, in nats) that a correction must gain: its tau was
-# chosen by them.
+# Left-out loss (of all rows together, in nats) that a correction must gain, for its tau was chosen.
 _WORTHWHILE = 1.0
 # Of several classes, rows whose labels say less than this of one, next to the mean, are passed by.
 _LEAST_SHARE = 1e-3
@@ -90,13 +89,17 @@ def learned_correction(
         def corrections(fold: int) -> Array:
             return np.stack(list(fit.corrections(fold)))
 
-        # Of the fold after the last one there are no rows: that is the correction by all.
-        found = np.stack(list(workers.map(corrections, range(FOLDS + 1))), axis=1)
+        try:
+            # Of the fold after the last one there are no rows: that is the correction by all.
+            found = np.stack(list(workers.map(corrections, range(FOLDS + 1))), axis=1)
+        except np.linalg.LinAlgError:  # weights that are worlds apart
+            progress.note("not found")
+            return None
         projection = directions.vectors[:, -fit.n_directions :] / np.sqrt(s2)
         loss, losses = _losses(found, judges, projection)
         best = int(np.argmin(losses))
         said = f"left-out rows {loss:.4f}, corrected {losses[best]:.4f} (tau {_TAUS[best]:g})"
-        gained = (loss - losses[best]) * len(judges.codes) > _WORTHWHILE
+        gained = (loss - losses[best]) * len(rows) > _WORTHWHILE
         progress.note(said if gained else f"{said}: not kept")
         if not gained:
             return None

@@ -33,7 +33,7 @@ from .training.inducing_points import POOL_ROWS
 from .training.kernel_choice import AUTO, Material, choose_family, families
 from .training.record import TrainingRecord
 from .training.remembered import set_scores
-from .training.schedule import Beginning, Trainer, TrainingRows
+from .training.schedule import Trainer, TrainingRows
 from .training.settings import (
     DirichletSettings,
     Family,
@@ -354,7 +354,7 @@ class DirichletGPClassifier(DecidingClassifier):
             among = [Family(type(start), start.ard)]
         with Workers(self.n_jobs) as workers:
             resources = Resources(workers, rng, progress)
-            family, learned, alpha = choose_family(among, material, self, resources)
+            family, learned = choose_family(among, material, self, resources)
             with progress.stage(Stage.SCALING):
                 encoder = material.encoder(family, self, rng)
                 sample = encoder.rows(material.sample)
@@ -365,15 +365,12 @@ class DirichletGPClassifier(DecidingClassifier):
             own_start = self.lengthscale is not None or self.variance is not None
             if start is None and self.max_iter > 0 and not own_start:
                 start = learned
-            else:
-                alpha = None
             if start is not None:
                 start = settings.kernel.continuing(start, settings.ard)
             n_scaled = sample.take(np.arange(1)).X.shape[1]
             if start is not None and not start.fits(n_scaled, encoder.categories):
                 start = None
-            beginning = Beginning(start, None if start is None else alpha)
-            trained = Trainer(rows, settings, resources).run(record, beginning, settled)
+            trained = Trainer(rows, settings, resources).run(record, start, settled)
             origin = encoder.origin(material.columns, n_scaled)
         fitted = Fitted(
             encoder,

@@ -497,8 +497,9 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
     ) -> Array:
         """Class probabilities of training rows, each as if it had not been trained on.
 
-        Closed form, at the price of a prediction. Honest given the scaler, inducing points, kernel
-        and label transform, which did see the rows. With up to 1,500 training rows that would
+        Closed form, at the price of a prediction; what the likelihood of labels adds to the means
+        is that of a fold without the row. Honest given the scaler, inducing points, kernel and
+        label transform, which did see the rows. With up to 1,500 training rows that would
         flatter the model: then the kernel, too, was learned without the row (five folds, when the
         model was fitted), until rows are added or taken away.
 

@@ -118,19 +118,20 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
 
 
 class Choice(NamedTuple):
-    """A family, and the kernel of it that was learned to judge it, a good one to begin with.
+    """A family, and where there are many classes the kernel of it that was learned to judge it.
+
+    Where classes are few the search for the kernel begins anew: from the kernel of a trial, learned
+    from some rows with fewer points, it ended in worse places (12 cuts of six datasets: 2.3 % more
+    MNLL, for 0.6 s less).
 
     Attributes
     ----------
     family : Family
     kernel : Kernel or None
-    alpha_epsilon : float or None
-        That of the Dirichlet transform that predicts left-out rows best under the kernel.
     """
 
     family: Family
     kernel: Kernel | None = None
-    alpha_epsilon: float | None = None
 
 
 def choose_family(
@@ -162,7 +163,7 @@ def choose_family(
         best = int(np.argmin(expected))
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
         resources.progress.note(f"{among[best]} ({'; '.join(said)})")
-    return Choice(among[best], trials[best].kernel, trials[best].alpha_epsilon)
+    return Choice(among[best], trials[best].kernel)
 
 
 def _losses(trials: Sequence["_Trial"], workers: Workers) -> Array:
@@ -289,9 +290,8 @@ class _Trial:
         rows = self.rows
         others = np.setdiff1d(np.arange(len(rows)), judges)
         kernel, points, jitter = self._learned(rows.take(others))
-        # Of few rows there are several kernels, none of them learned from all. Where categories
-        # are spread over columns, those of all rows are others than those of some.
-        if not self.is_folded and (self.is_plain or kernel.takes_categories):
+        # Where categories are spread over columns, those of all rows are others than those of some.
+        if self.pooled and (self.is_plain or kernel.takes_categories):
             self.kernel = kernel
         basis, _ = basis_of(State(kernel, points, jitter=jitter))
         statistics = rows.class_statistics(basis, self.workers, pooled=self.pooled)

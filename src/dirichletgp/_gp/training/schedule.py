@@ -1,11 +1,9 @@
 """The schedule: from labelled rows to a fitted model.
 
 1. Kernel, few points: L-BFGS on the bound and what is believed of the kernel beforehand, with few
-   inducing points and a sample of the rows. Where families of kernels were compared, it begins at
-   the kernel and the alpha_epsilon that this has found, otherwise as if labels were noisy
-   (alpha_epsilon 0.3).
-2. In the latter case alpha_epsilon by leave-one-out; where another is better, the kernel follows,
-   and is kept if left-out rows gain. In the former a first label transform, to begin 6 with.
+   inducing points and a sample of the rows, as if labels were noisy (alpha_epsilon 0.3).
+2. alpha_epsilon by leave-one-out; where another is better, the kernel follows, and is kept if
+   left-out rows gain. Then a first label transform, to begin 6 with.
 3. Points: with more points wanted, they are placed by k-means in the metric of the kernel, weighted
    by how badly the first model predicts each row when it is left out. Points are worth most where
    the classes meet.
@@ -117,24 +115,6 @@ class TrainingRows(NamedTuple):
     class_factors: Array | None = None
 
 
-class Beginning(NamedTuple):
-    """Where the search for the kernel begins.
-
-    Attributes
-    ----------
-    kernel : Kernel or None
-        None: where the settings say.
-    alpha_epsilon : float or None
-        What left-out rows preferred under that kernel, if they were asked.
-    """
-
-    kernel: Kernel | None = None
-    alpha_epsilon: float | None = None
-
-
-_ANYWHERE = Beginning()
-
-
 class Trained(NamedTuple):
     """The outcome of the schedule."""
 
@@ -171,12 +151,13 @@ class Trainer:
     def run(
         self,
         record: TrainingRecord | None = None,
-        start: Beginning = _ANYWHERE,
+        start: Kernel | None = None,
         settled: bool = True,
     ) -> Trained:
         """All stages, or those that are left to do after a record of the first ones.
 
-        Rows that are not `settled`, the first of a stream, do not decide for a plainer model.
+        The search for the kernel begins at `start`; None: where the settings say. Rows that are not
+        `settled`, the first of a stream, do not decide for a plainer model.
         """
         cutter = None
         if self._may_cut and not self._pooled:
@@ -206,7 +187,7 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
-        model = self._corrected(model)
+        model = self._corrected(model, state)
         with self.resources.progress.stage(Stage.INTERVALS):
             beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
         model = replace(model, beliefs=beliefs)
@@ -267,38 +248,23 @@ class Trainer:
         """
         return 0 if self._labels_are_guessed else self.settings.max_iter
 
-    def _learn_kernel(self, start: Beginning) -> DirichletState:
+    def _learn_kernel(self, start: Kernel | None) -> DirichletState:
         """The kernel with few points, and alpha_epsilon, from samples of the rows."""
-        state = self._start(start.kernel)
-        alpha = start.alpha_epsilon if self._leave_out else None
-        if self._steps > 0 and self._alpha_is_open and alpha is not None:
-            found = self._learn_at_alpha(state, alpha)
-            if found is not None:
-                return found
+        state = self._start(start)
         if self._steps > 0:
             state = self._searched(state, self._steps)
         if self._alpha_is_open:
             state = self._choose_alpha(state)
+            if self._steps > 0 and self.settings.label_transform == "learned":
+                state = self._with_first_labels(state)
         return state
 
-    def _learn_at_alpha(self, state: DirichletState, alpha: float) -> DirichletState | None:
-        """The kernel for the alpha_epsilon that suits its start, unless left-out rows lose."""
-        transform = LabelTransform.dirichlet(alpha)
-        changed = self._with_alpha(state, alpha)
-        found = self._searched(changed, self._steps)
+    def _with_first_labels(self, state: DirichletState) -> DirichletState:
+        """A first label transform: the search for the last one begins where this one ends."""
         with self.resources.progress.stage(Stage.LABELS, "label transform, few points"):
-            search = self._search_of_pool(found)
-            if alpha != state.alpha_epsilon:
-                before = self._search_of_pool(changed)
-                before.keep_active_classes(transform)
-                search.keep_active_classes(transform)
-                if search.score(transform) >= before.score(transform):
-                    return None
-            if self.settings.label_transform == "learned":
-                transform = search.best_transform(transform, _FIRST_EVALUATIONS)
-                self._say_labels(transform)
-                found = replace(found, labels=transform)
-        return found
+            found = self._search_of_pool(state).best_transform(state.transform, _FIRST_EVALUATIONS)
+            self._say_labels(found)
+        return replace(state, labels=found)
 
     def _with_all_points(self, state: DirichletState) -> DirichletState:
         """All points, and the kernel that suits them."""
@@ -575,7 +541,7 @@ class Trainer:
         fails = loss.is_worse_than(plain[best])
         if fails:
             longer = typical.stretched(_LONG, _LONG**2 * typical.variance)
-            again = self._with_all_points(self._learn_kernel(Beginning(longer)))
+            again = self._with_all_points(self._learn_kernel(longer))
         elif not plain[FREQUENCIES].is_worse_than(loss):
             typical = self._typical_kernel(state.transform)
             again = replace(state, kernel=typical, labels=None, n_iter=0)
@@ -595,9 +561,9 @@ class Trainer:
             warn_of_plain_model(loss.mean, best, plain[best].mean)
         return model, state
 
-    def _corrected(self, model: Model) -> Model:
+    def _corrected(self, model: Model, state: DirichletState) -> Model:
         """The model with the means that the likelihood of labels asks for, if that pays."""
-        judges = self._judges(model)
+        judges = self._judges(model, state)
         if judges is None or not model.kernel.variance > few_rows.NOTHING:
             return model
         workers, progress = self._threads, self.resources.progress
@@ -613,12 +579,12 @@ class Trainer:
         left_out = LeftOut.of(self.placer.pool, mean, judges.variance)
         return replace(model, left_out=left_out)
 
-    def _judges(self, model: Model) -> Judges | None:
+    def _judges(self, model: Model, state: DirichletState) -> Judges | None:
         """Rows left out of a model; None if there are none, or labels are the paper's."""
         if self.settings.label_transform != "learned" or self._pooled:
             return None
         if self._rows_are_few:
-            return self._judges_of_few(model)
+            return self._judges_of_few(model, state)
         search = self._search
         if search is None or search.rows.fold is None:
             return None
@@ -626,17 +592,20 @@ class Trainer:
         latents = search.latents(model.transform)
         return Judges(rows.vectors, rows.codes, rows.weights, *latents, fold)
 
-    def _judges_of_few(self, model: Model) -> Judges | None:
+    def _judges_of_few(self, model: Model, state: DirichletState) -> Judges | None:
         """All rows, where they can judge: a kernel that was learned from them must not flatter."""
+        if self._labels_are_guessed or not self._few_rows.can_judge:
+            return None
         pool = self.placer.pool
         vectors = model.basis.vectors(pool.X)
-        if model.left_out is not None:
-            place = model.left_out.places(pool.X, pool.codes)
-            latents = model.left_out.mean[place], model.left_out.variance[place]
-        elif self.settings.max_iter == 0 and self._few_rows.can_judge:
+        left_out = model.left_out
+        if left_out is None and self._steps > 0:
+            left_out = self._few_rows.left_out(state, self._objective, model.transform)
+        if left_out is None:
             latents = model.posterior.latent_without_votes(vectors, pool.votes())
         else:
-            return None
+            place = left_out.places(pool.X, pool.codes)
+            latents = left_out.mean[place], left_out.variance[place]
         own = np.ones(len(pool)) if pool.weights is None else pool.weights
         return Judges(vectors, pool.codes, own, *latents, folds_of(pool.X))
 

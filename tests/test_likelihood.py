@@ -40,7 +40,7 @@ def corrected():
 
 
 def model_and_rows(n_classes, workers, weighted=False, n=80):
-    """A solved model of all rows, these, their features in all directions, and the directions."""
+    """A solved model of all rows, these, and what corrections follow from, in all directions."""
     p = referee.problem(n_classes, n=n, n_points=12, weighted=weighted)
     rows = referee.rows_of(p)
     basis = make_basis(p.kernel, p.Z, p.jitter)
@@ -49,10 +49,10 @@ def model_and_rows(n_classes, workers, weighted=False, n=80):
     model.prepared(1)
     directions = main_directions(statistics.grams.sum(axis=0) / p.kernel.variance)
     found = predicted(model, rows, directions, workers)
-    return p, model, rows, likelihood._Fit.of(model, rows, *found, directions), directions
+    return p, model, rows, likelihood._Evidence.of(model, rows, found, directions, workers)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_steps_end_where_the_penalised_likelihood_is_largest(n_classes):
     rng = np.random.default_rng(n_classes)
     features = rng.normal(size=(50, 4))
@@ -66,18 +66,18 @@ def test_steps_end_where_the_penalised_likelihood_is_largest(n_classes):
         of_own = scores[np.arange(50), codes] - logsumexp(scores, axis=1)
         return -weights @ of_own + 0.5 * (coefficients**2).sum() / tau
 
-    step = likelihood._Step(features, log_p, codes, weights)
+    regression = likelihood._Regression(features, log_p, codes, weights)
     found = np.zeros((n_classes, 4))
-    for _ in range(60):
-        found = step.taken(found, tau)
+    for _ in range(200):
+        found = regression.after_step(found, tau)
     expected = minimize(loss, np.zeros(4 * n_classes), tol=1e-12).x.reshape(n_classes, 4)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_regressions_without_a_fold_are_those_of_the_other_rows(n_classes, weighted, workers):
-    p, model, rows, fit, _ = model_and_rows(n_classes, workers, weighted)
+    p, model, rows, fit = model_and_rows(n_classes, workers, weighted)
     inside = fit.fold == 2
     assert inside.any()
     assert not inside.all()
@@ -106,7 +106,7 @@ def test_a_correction_by_other_folds_hardly_knows_the_labels_of_a_fold(workers):
         model.prepared(1)
         directions = main_directions(statistics.grams.sum(axis=0) / model.kernel.variance)
         features = predicted(model, rows, directions, workers)
-        fit = likelihood._Fit.of(model, rows, *features, directions)
+        fit = likelihood._Evidence.of(model, rows, features, directions, workers)
         added = [fit.features[inside][:, -fit.n_directions :] @ _last(fit, k).T for k in (3, 5)]
         found.append(added)
     (without, by_all), (without_again, by_all_again) = found
@@ -230,7 +230,49 @@ def test_corrections_of_folds_go_to_the_rows_of_folds():
     np.testing.assert_allclose(correction.without_fold(vectors, fold), expected)
 
 
-def test_imbalanced_and_weighted_rows_stay_calibrated_on_average():
+@pytest.mark.parametrize("n_classes", [3, 26])
+def test_a_step_is_not_too_long_where_two_of_many_classes_are_in_doubt(n_classes):
+    p = np.full((400, n_classes), 1e-9)
+    p[:, :2] = 0.5
+    codes = (np.arange(400) % 20 < 7).astype(int)
+    regression = likelihood._Regression(np.ones((400, 1)), np.log(p), codes, np.ones(400))
+    log_odds, found = [], np.zeros((n_classes, 1))
+    for tau in likelihood._TAUS:
+        found = regression.after_step(found, tau)
+        log_odds.append(found[0, 0] - found[1, 0])
+    assert log_odds == sorted(log_odds)
+    assert log_odds[-1] == pytest.approx(np.log(13 / 7), rel=0.01)
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_iter": 0, "lengthscale": 1.0, "variance": 9.0}])
+def test_few_rows_of_streams_and_given_kernels_may_be_corrected_too(settings):
+    X, y = steep(600)
+    for call in ("fit", "partial_fit"):
+        classifier = DirichletGPClassifier("rbf", random_state=0, **settings)
+        getattr(classifier, call)(X, y)
+        left_out = mean_negative_log_likelihood(y, classifier.loo_proba(X, y))
+        assert left_out > mean_negative_log_likelihood(y, classifier.predict_proba(X))
+        assert classifier.predict_set(X[:5], coverage=0.9).any(axis=1).all()
+
+
+def test_separable_rows_do_not_make_a_model_infinitely_sure():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), np.repeat([0, 1], 150)
+    X[:, 0] += 8.0 * y
+    doubt = 1.0 - DirichletGPClassifier("rbf", **SETTINGS).fit(X, y).predict_proba(X).max(axis=1)
+    assert 0.0003 < np.median(doubt) < 0.03  # around 1 / 300
+
+
+def test_what_is_corrected_fades_with_the_rows_and_goes_with_the_last_one(corrected):
+    classifier = pickle.loads(pickle.dumps(corrected[0]))
+    shift = classifier._fitted.model.correction.shift
+    classifier.decay(0.5)
+    np.testing.assert_allclose(classifier._fitted.model.correction.shift, 0.5 * shift)
+    classifier.decay(0.0)
+    assert classifier._fitted.model.correction is None
+
+
+def test_imbalanced_rows_stay_calibrated_on_average():
     X, y = make_classification(2_000, 6, weights=[0.9], flip_y=0.05, random_state=0)
     classifier = DirichletGPClassifier("rbf", **SETTINGS).fit(X, y)
     assert classifier.loo_proba(X, y)[:, 1].mean() == pytest.approx(y.mean(), rel=0.05)

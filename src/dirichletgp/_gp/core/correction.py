@@ -42,6 +42,10 @@ class Correction:
             added[rows] = vectors[rows] @ shift.T
         return added
 
+    def times(self, factor: float) -> "Correction":
+        """As much as is left of the rows that it was learned from."""
+        return Correction(factor * self.shift, factor * self.of_folds)
+
     def among(self, n_classes: int, places: Integers) -> "Correction":
         """With class k called places[k] among more classes; of new ones nothing is corrected."""
         n_points = self.shift.shape[1]

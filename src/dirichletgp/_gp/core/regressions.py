@@ -376,7 +376,7 @@ class Posterior(Latents):
         weights : ndarray of shape (n,) or None
             Their weights in it.
         fold : ndarray of shape (n,) or None
-            The corrections that did not see them; None: means are not corrected.
+            The corrections that did not see them; None if there is no correction.
         """
         votes = (codes[:, None] == np.arange(len(self.prior))).astype(np.float64)
         if weights is not None:
@@ -415,7 +415,9 @@ class Posterior(Latents):
             cross = (fitted * transform.noise_out - r0 * of_all) / transform.separation
             rows = LeftOutRows(votes, precision, quadratic, h, cross)
             mean -= self.handicaps.without_rows(rows, fitted, target) - self.handicaps.values
-        if self.correction is not None and fold is not None:
+        if self.correction is not None:
+            if fold is None:
+                raise ValueError("A corrected row is left out with its fold.")
             mean += self.correction.without_fold(vectors, fold)
         return mean, variance
 

@@ -19,7 +19,7 @@ from ..core.regional import RegionalBasis
 from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import PassObserver
-from ..rows.in_memory import InMemoryRows
+from ..rows.in_memory import InMemoryRows, folds_of
 from .fitted import Model
 from .kernel_search import State, basis_of
 from .label_search import LabelSearch, rows_that_score, scoring_rows
@@ -135,7 +135,9 @@ class Cutter:
 
             def latent(rows: slice) -> tuple[Array, Array]:
                 vectors = model.basis.vectors(judges.X[rows])
-                return model.posterior.latent_without_votes(vectors, judges.votes(rows))
+                return model.posterior.latent_without_votes(
+                    vectors, judges.votes(rows), fold=folds_of(judges.X[rows])
+                )
 
             without = self._log_probabilities(judges, latent)
             loss = _loss(without, judges)

@@ -207,7 +207,9 @@ class Model:
         `prior_of` gives class probabilities (C,) for class weights (C,).
         """
         prior = prior_of(statistics.counts)
-        return replace(self, statistics=statistics, prior=prior, left_out=None, solved=None)
+        after = replace(self, statistics=statistics, prior=prior, left_out=None, solved=None)
+        # Without any row there is nothing left to be corrected.
+        return after if statistics.counts.any() else replace(after, correction=None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what can be derived, with symmetric matrices as their lower triangles."""

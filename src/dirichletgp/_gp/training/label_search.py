@@ -142,6 +142,23 @@ def rows_that_score(
     )
 
 
+def cautious_loss(log_p: Array, weights: Array, n_rows: float) -> float:
+    """Mean loss of rows, with one more mistake than was seen among `n_rows`: see above.
+
+    Parameters
+    ----------
+    log_p : ndarray of shape (n,)
+        Log probabilities of the rows' own classes.
+    weights : ndarray of shape (n,)
+    n_rows : float
+        How many rows these were drawn from; infinite: no more mistakes than were seen.
+    """
+    mistakes = 1.0 / (n_rows + 2.0)
+    log_p = np.minimum(log_p, -_LEAST_DOUBT)
+    loss = -(1.0 - mistakes) * log_p - mistakes * np.log(-np.expm1(log_p))
+    return float(np.average(loss, weights=weights))
+
+
 class LabelSearch:
     """Scores label transforms by the mean negative log-likelihood of left-out (or training) rows.
 
@@ -174,8 +191,7 @@ class LabelSearch:
         # If every row is there many times, noises as many times as large give the same model as
         # once.
         self._repetition = repetition_of(rows.weights, rows.codes)
-        n_rows = rows.n_rows / self._repetition
-        self._mistakes = 1.0 / (n_rows + 2.0) if rows.leave_out else 0.0
+        self._n_rows = rows.n_rows / self._repetition if rows.leave_out else np.inf
         n = len(rows.codes)
         self._coarse = n > _FEW_ROWS or n * len(prior) > _FEW_PROBABILITIES
         self._inside = rows.codes[:, None] == np.arange(len(prior))
@@ -297,9 +313,8 @@ class LabelSearch:
 
     def _loss(self, predicted: Predicted, separation: float) -> float:
         mean = separation * predicted.slope + predicted.intercept
-        log_p = np.minimum(self._log_probabilities(mean, predicted.variance), -_LEAST_DOUBT)
-        loss = -(1.0 - self._mistakes) * log_p - self._mistakes * np.log(-np.expm1(log_p))
-        return float(np.average(loss, weights=self.rows.weights))
+        log_p = self._log_probabilities(mean, predicted.variance)
+        return cautious_loss(log_p, self.rows.weights, self._n_rows)
 
     def _log_probabilities(self, mean: Array, variance: Array) -> Array:
         """Log probabilities of the scoring rows' own classes, for latents (n, C)."""

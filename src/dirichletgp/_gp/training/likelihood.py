@@ -1,6 +1,6 @@
 """Means that the likelihood of labels asks for: what the regressions lack, learned and judged.
 
-A Newton step of multinomial logistic regression begins at the probabilities that the model
+Multinomial logistic regression begins at the probabilities that the model
 predicts. What it may add to their logarithms is a function in the main directions of the total
 Gram, with the prior variance tau of a Gaussian process of the same kernel. Small tau add next to
 nothing. They are tried from small to large, each with one step from where the last one has ended,
@@ -26,6 +26,7 @@ from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import LabelTransform, class_factor, right_hand_sides, shared_matrix
 from ..rows.in_memory import FOLDS, InMemoryRows, folds_of
 from .fitted import Model
+from .label_search import cautious_loss
 from .log_odds import Directions, main_directions, predicted
 from .settings import Progress, Stage
 
@@ -34,9 +35,10 @@ _TAUS = (0.1, 0.3, 1.0, 3.0, 10.0)
 # Directions of the correction. More of them gained nothing on 13 tables.
 _DIRECTIONS = 100
 _LEAST_PROBABILITY = 1e-9
-# Left-out loss (of all rows together, in nats) that a correction must gain, for its tau was chosen.
+# Left-out loss of all rows together, in nats, that a correction must gain, because its tau was
+# chosen. All rows are taken to gain as those that judge do.
 _WORTHWHILE = 1.0
-# Of several classes, rows whose labels say less than this of one, next to the mean, are passed by.
+# Rows whose labels say less than this of a class, next to the mean of all rows, are passed by.
 _LEAST_SHARE = 1e-3
 
 
@@ -83,23 +85,20 @@ def learned_correction(
         s2 = model.kernel.variance
         directions = main_directions(model.statistics.grams.sum(axis=0) / s2)
         rows = pool.take(np.arange(len(pool)))
-        features, p = predicted(model, rows, directions, workers)
-        fit = _Fit.of(model, rows, features, p, directions)
+        predictions = predicted(model, rows, directions, workers)
+        evidence = _Evidence.of(model, rows, predictions, directions, workers)
 
         def corrections(fold: int) -> Array:
-            return np.stack(list(fit.corrections(fold)))
+            return np.stack(list(evidence.corrections(fold)))
 
-        try:
-            # Of the fold after the last one there are no rows: that is the correction by all.
-            found = np.stack(list(workers.map(corrections, range(FOLDS + 1))), axis=1)
-        except np.linalg.LinAlgError:  # weights that are worlds apart
-            progress.note("not found")
-            return None
-        projection = directions.vectors[:, -fit.n_directions :] / np.sqrt(s2)
-        loss, losses = _losses(found, judges, projection)
+        # Of the fold after the last one there are no rows: that is the correction by all.
+        found = np.stack(list(workers.map(corrections, range(FOLDS + 1))), axis=1)
+        projection = directions.vectors[:, -evidence.n_directions :] / np.sqrt(s2)
+        n_rows = float(rows.class_weights.sum()) / rows.repetition
+        loss, losses = _losses(found, judges, projection, n_rows, workers)
         best = int(np.argmin(losses))
         said = f"left-out rows {loss:.4f}, corrected {losses[best]:.4f} (tau {_TAUS[best]:g})"
-        gained = (loss - losses[best]) * len(rows) > _WORTHWHILE
+        gained = (loss - losses[best]) * n_rows > _WORTHWHILE
         progress.note(said if gained else f"{said}: not kept")
         if not gained:
             return None
@@ -107,25 +106,27 @@ def learned_correction(
         return Correction(of_folds[FOLDS], of_folds[:FOLDS])
 
 
-def _losses(found: Array, judges: Judges, projection: Array) -> tuple[float, Array]:
+def _losses(
+    found: Array, judges: Judges, projection: Array, n_rows: float, workers: Workers
+) -> tuple[float, Array]:
     """The loss of rows that judge without a correction, and with those of each tau (T,)."""
     features = judges.vectors @ projection
 
     def loss(mean: Array) -> float:
         log_p = log_probability_of(judges.codes, mean, judges.variance, coarse=True)
-        return -float(np.average(log_p, weights=judges.weights))
+        return cautious_loss(log_p, judges.weights, n_rows)
 
     def with_tau(of_folds: Array) -> float:
         added = np.empty(judges.mean.shape)
         for k in range(FOLDS):
             inside = np.flatnonzero(judges.fold == k)
             added[inside] = features[inside] @ of_folds[k].T
-        return loss(judges.mean + added)
+        return loss(judges.mean + added) if np.isfinite(of_folds).all() else np.inf
 
-    return loss(judges.mean), np.array([with_tau(of_folds) for of_folds in found])
+    return loss(judges.mean), np.array(list(workers.map(with_tau, found)))
 
 
-class _Fit(NamedTuple):
+class _Evidence(NamedTuple):
     """Rows that corrections are learned from, in the main directions.
 
     Attributes
@@ -162,10 +163,18 @@ class _Fit(NamedTuple):
 
     @classmethod
     def of(
-        cls, model: Model, rows: InMemoryRows, features: Array, p: Array, directions: Directions
-    ) -> "_Fit":
+        cls,
+        model: Model,
+        rows: InMemoryRows,
+        predictions: tuple[Array, Array],
+        directions: Directions,
+        workers: Workers,
+    ) -> "_Evidence":
+        """What corrections of a model follow from; predictions are those of `predicted`."""
+        features, p = predictions
         s2, statistics = model.kernel.variance, model.statistics
         vectors = directions.vectors / np.sqrt(s2)
+        grams = workers.map(lambda gram: vectors.T @ gram @ vectors, statistics.grams)
         return cls(
             features,
             np.log(np.maximum(p, _LEAST_PROBABILITY)),
@@ -173,7 +182,7 @@ class _Fit(NamedTuple):
             np.ones(len(rows)) if rows.weights is None else rows.weights,
             folds_of(rows.X),
             statistics.sums @ vectors,
-            np.stack([vectors.T @ gram @ vectors for gram in statistics.grams]),
+            np.stack(list(grams)),
             s2,
             model.transform,
             model.prior,
@@ -192,10 +201,13 @@ class _Fit(NamedTuple):
         if inside.any():
             log_p = log_p + self.features @ self._change_without(inside).T
         features = self.features[:, -self.n_directions :]
-        step = _Step(features, log_p, self.codes, np.where(inside, 0.0, self.weights))
+        regression = _Regression(features, log_p, self.codes, np.where(inside, 0.0, self.weights))
         found = np.zeros((log_p.shape[1], self.n_directions))
         for tau in _TAUS:
-            found = step.taken(found, tau / self.repetition)
+            try:
+                found = regression.after_step(found, tau / self.repetition)
+            except np.linalg.LinAlgError:  # weights that are worlds apart: no further
+                found = np.full(found.shape, np.nan)
             yield found
 
     def _change_without(self, inside: Array) -> Array:
@@ -221,7 +233,7 @@ class _Fit(NamedTuple):
         return root * found
 
 
-class _Step(NamedTuple):
+class _Regression(NamedTuple):
     """Multinomial logistic regression of rows on features (n, r), from log probabilities (n, C)."""
 
     features: Array
@@ -229,10 +241,11 @@ class _Step(NamedTuple):
     codes: Integers
     weights: Array
 
-    def taken(self, coefficients: Array, tau: float) -> Array:
-        """A Newton step from coefficients (C, r), for the prior variance tau, class by class.
+    def after_step(self, coefficients: Array, tau: float) -> Array:
+        """Coefficients (C, r) after a Newton step from some, for the prior variance tau.
 
-        What one class gains the others lose: so its own curvature counts C / (C - 1) times.
+        Classes take it one by one. What one gains others lose, often a single one: so the curvature
+        of each counts twice, which is exact for two classes, and no step of several is too long.
         """
         n_classes = len(coefficients)
         p = self.log_p + self.features @ coefficients.T
@@ -240,24 +253,23 @@ class _Step(NamedTuple):
         np.exp(p, out=p)
         p /= p.sum(axis=1, keepdims=True)
         if n_classes == 2:
-            of_second = self._of_class(1, p[:, 1], coefficients[1], 2.0, tau)
+            of_second = self._class_after(1, p[:, 1], coefficients[1], tau)
             return np.stack([-of_second, of_second])
-        more = n_classes / (n_classes - 1.0)
         after = np.stack(
-            [self._of_class(c, p[:, c], coefficients[c], more, tau) for c in range(n_classes)]
+            [self._class_after(c, p[:, c], coefficients[c], tau) for c in range(n_classes)]
         )
         return np.asarray(after - after.mean(axis=0))
 
-    def _of_class(self, c: int, p: Array, at: Array, more: float, tau: float) -> Array:
-        """The step of the coefficients (r,) of one class, of which rows have probabilities (n,)."""
+    def _class_after(self, c: int, p: Array, at: Array, tau: float) -> Array:
+        """Coefficients (r,) of a class after a step; rows have its probability p (n,)."""
         inside = self.codes == c
         information = self.weights * p * (1.0 - p)
         surprise = np.maximum(information, self.weights * np.square(inside - p))
-        told = np.flatnonzero(surprise > _LEAST_SHARE * surprise.mean())
-        features = self.features[told]
-        gradient = (self.weights[told] * (inside[told] - p[told])) @ features - at / tau
-        weighted = features * (more * information[told])[:, None]
-        curvature = weighted.T @ features
+        informative = np.flatnonzero(surprise > _LEAST_SHARE * surprise.mean())
+        features = self.features[informative]
+        pull = self.weights[informative] * (inside[informative] - p[informative])
+        curvature = (features * (2.0 * information[informative])[:, None]).T @ features
         curvature.flat[:: len(at) + 1] += 1.0 / tau
         factor = cholesky(curvature, overwrite=True)
-        return at + solve_rows_transposed(factor, solve_rows(factor, gradient[None]))[0]
+        gradient = (pull @ features - at / tau)[None]
+        return at + solve_rows_transposed(factor, solve_rows(factor, gradient))[0]

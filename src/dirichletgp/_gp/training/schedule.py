@@ -174,11 +174,14 @@ class Trainer:
                 record.keep_trained(state, self.resources.rng, *found)
         if cutter is not None and cutter.decided:
             return self._cut(cutter, state, record)
-        model = self._finish(state, Watcher(self.resources.progress, record))
-        if cutter is not None and cutter.is_better_than(model):
-            if record is not None:
-                record.keep_decision()
-            return self._cut(cutter, state, record)
+        model = finished = self._finish(state, Watcher(self.resources.progress, record))
+        corrected = None
+        if cutter is not None and cutter.best is not None:
+            corrected = self._corrected(finished, state)
+            if cutter.is_better_than(corrected):
+                if record is not None:
+                    record.keep_decision()
+                return self._cut(cutter, state, record)
         if self.settings.max_iter > 0 and settled and not self._labels_are_guessed:
             if self._rows_are_few:
                 model = self._compared(model, state)
@@ -187,7 +190,9 @@ class Trainer:
         if model.solved is None:
             solved = self._posterior(model.statistics, model.kernel.variance, model.transform)
             model = replace(model, solved=solved)
-        model = self._corrected(model, state)
+        if corrected is None or model is not finished:
+            corrected = self._corrected(model, state)
+        model = corrected
         with self.resources.progress.stage(Stage.INTERVALS):
             beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
         model = replace(model, beliefs=beliefs)
@@ -568,16 +573,17 @@ class Trainer:
             return model
         workers, progress = self._threads, self.resources.progress
         correction = learned_correction(model, self.placer.pool, judges, workers, progress)
-        if correction is None:
-            return model
-        assert model.solved is not None
-        solved = model.solved.corrected(correction)
-        model = replace(model, correction=correction, solved=solved)
-        if model.left_out is None:
-            return model
-        mean = judges.mean + correction.without_fold(judges.vectors, judges.fold)
-        left_out = LeftOut.of(self.placer.pool, mean, judges.variance)
-        return replace(model, left_out=left_out)
+        mean = judges.mean
+        if correction is not None:
+            assert model.solved is not None
+            solved = model.solved.corrected(correction)
+            model = replace(model, correction=correction, solved=solved)
+            mean = mean + correction.without_fold(judges.vectors, judges.fold)
+        if self._rows_are_few:
+            # What was predicted of rows without them is worth keeping.
+            left_out = LeftOut.of(self.placer.pool, mean, judges.variance)
+            model = replace(model, left_out=left_out)
+        return model
 
     def _judges(self, model: Model, state: DirichletState) -> Judges | None:
         """Rows left out of a model; None if there are none, or labels are the paper's."""

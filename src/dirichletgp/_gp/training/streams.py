@@ -85,6 +85,9 @@ def faded(fitted: Fitted, factor: float, prior: Any) -> Fitted:
     if first_rows is not None:
         first_rows = first_rows.times(factor) if factor > 0 else None
     after = standing_on(fitted, fitted.model.statistics.times(factor), prior)
+    model = after.model
+    if isinstance(model, Model) and model.correction is not None:
+        after = replace(after, model=replace(model, correction=model.correction.times(factor)))
     copies = fitted.copies and fitted.copies.times(factor)
     return replace(after, first_rows=first_rows, copies=copies)
 

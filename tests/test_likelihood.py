@@ -224,7 +224,7 @@ def test_a_stream_keeps_the_correction_and_a_new_class_is_not_corrected(correcte
 
 def test_corrections_of_folds_go_to_the_rows_of_folds():
     rng = np.random.default_rng(0)
-    correction = Correction(rng.normal(size=(2, 4)), rng.normal(size=(FOLDS, 2, 4)))
+    correction = Correction(rng.normal(size=(2, 4)), rng.normal(size=(FOLDS, 2, 4)), 9.0)
     vectors, fold = rng.normal(size=(9, 4)), rng.integers(0, FOLDS, 9)
     expected = [correction.of_folds[k] @ v for k, v in zip(fold, vectors, strict=True)]
     np.testing.assert_allclose(correction.without_fold(vectors, fold), expected)
@@ -263,13 +263,16 @@ def test_separable_rows_do_not_make_a_model_infinitely_sure():
     assert 0.0003 < np.median(doubt) < 0.03  # around 1 / 300
 
 
-def test_what_is_corrected_fades_with_the_rows_and_goes_with_the_last_one(corrected):
-    classifier = pickle.loads(pickle.dumps(corrected[0]))
-    shift = classifier._fitted.model.correction.shift
-    classifier.decay(0.5)
-    np.testing.assert_allclose(classifier._fitted.model.correction.shift, 0.5 * shift)
-    classifier.decay(0.0)
-    assert classifier._fitted.model.correction is None
+def test_what_is_corrected_fades_with_the_rows_and_comes_back_with_them(corrected):
+    classifier, X, _ = corrected
+    correction = classifier._fitted.model.correction
+    faded = pickle.loads(pickle.dumps(classifier)).decay(0.25)
+    used = faded._fitted.model.posterior.correction
+    np.testing.assert_allclose(used.shift, 0.25 * correction.shift)
+    empty = pickle.loads(pickle.dumps(classifier)).decay(0.0)
+    np.testing.assert_allclose(empty.predict_proba(X[:9]), 0.5, atol=0.01)
+    again = empty.merge(classifier)
+    np.testing.assert_allclose(again.predict_proba(X), classifier.predict_proba(X), atol=1e-8)
 
 
 def test_imbalanced_rows_stay_calibrated_on_average():

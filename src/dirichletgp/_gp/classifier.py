@@ -434,13 +434,13 @@ class DirichletGPClassifier(DecidingClassifier):
     ) -> Self:
         """Add labelled rows to the model, exactly as if it had been fitted to them too.
 
-        The first rows settle scaling, inducing points, kernel and label transform, by the same
-        training as `fit`. The first call trains at once. While only few rows were seen they are
-        kept, and whenever their number has doubled everything is learned from them anew, until they
-        are `n_subsample` rows, by default 4,000 or ten per inducing point if that is more. From
-        then on nothing is kept or learned again, and a row costs one pass over itself. A first call
-        with that many rows is the same as `fit`; after `fit` no training takes place. With rows of
-        a single class so far, training waits for a second one.
+        The first rows settle scaling, inducing points, kernel, label transform and the correction
+        of the means, by the same training as `fit`. The first call trains at once. While only few
+        rows were seen they are kept, and whenever their number has doubled everything is learned
+        from them anew, until they are `n_subsample` rows, by default 4,000 or ten per inducing
+        point if that is more. From then on nothing is kept or learned again, and a row costs one
+        pass over itself. A first call with that many rows is the same as `fit`; after `fit` no
+        training takes place. With rows of a single class so far, training waits for a second one.
 
         Parameters
         ----------
@@ -563,7 +563,8 @@ class DirichletGPClassifier(DecidingClassifier):
         """Take rows away again, exactly as if the model had never been given them.
 
         Scaling, inducing points, kernel and label transform stay, even if they were learned from
-        these rows. `partial_fit` keeps no more rows to learn them anew from.
+        these rows, and so does the correction of the means, in proportion to the rows that are
+        left. `partial_fit` keeps no more rows to learn them anew from.
 
         Parameters
         ----------
@@ -620,7 +621,7 @@ class DirichletGPClassifier(DecidingClassifier):
         Returns
         -------
         self
-            With the classes of both. The label transform is the one it had.
+            With the classes of both. Label transform and correction are those it had.
 
         Examples
         --------
@@ -678,7 +679,7 @@ class DirichletGPClassifier(DecidingClassifier):
         return self
 
     def refresh(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn scaling, inducing points, kernel and label transform anew from recent rows.
+        """Learn everything anew from recent rows, from scaling to the correction of the means.
 
         The search for the kernel starts from the present one. The model then stands on these rows
         alone: sums over older rows are written in the old points and cannot be translated. Give the

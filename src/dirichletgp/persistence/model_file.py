@@ -267,7 +267,9 @@ def _described(classifier: Any) -> Archive:
     beliefs, belief_arrays = beliefs_described(model)
     content |= beliefs
     arrays |= belief_arrays
-    arrays |= correction_described(model)
+    correction, correction_arrays = correction_described(model)
+    content |= correction
+    arrays |= correction_arrays
     if model.left_out is not None:
         arrays |= {f"left_out/{name}": value for name, value in vars(model.left_out).items()}
     remembered, remembered_arrays = remembered_described(fitted)
@@ -380,7 +382,7 @@ def _model_restored(
         **parts,
         statistics=statistics_restored(arrays, sizes, transforms),
         left_out=_left_out_restored(arrays, sizes) if "left_out/keys" in arrays else None,
-        correction=correction_restored(arrays, sizes),
+        correction=correction_restored(content, arrays, sizes),
     )
 
 

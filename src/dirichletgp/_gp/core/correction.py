@@ -9,10 +9,10 @@ a function in the span of the inducing points (`training/likelihood.py` learns i
 Variances stay. Leaving a row out must leave it out of the correction too. So the rows are dealt
 into folds by what they hold, and there is a correction without each fold, which is given to its
 rows. It is kept in the basis of the model and, like kernel and label transform, stays as it is when
-rows are added or taken away.
+rows are added. Where rows fade or are forgotten, so much of it counts as there is of their weight.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,10 +29,13 @@ class Correction:
         Learned from all rows.
     of_folds : ndarray of shape (folds, C, M)
         Each without the rows of a fold.
+    weight : float
+        Weight of the rows that the model stood on when it was learned.
     """
 
     shift: Array
     of_folds: Array
+    weight: float
 
     def without_fold(self, vectors: Array, fold: Integers) -> Array:
         """What is added to the means (n, C) of rows with whitened vectors (n, M) and folds (n,)."""
@@ -42,9 +45,12 @@ class Correction:
             added[rows] = vectors[rows] @ shift.T
         return added
 
-    def times(self, factor: float) -> "Correction":
-        """As much as is left of the rows that it was learned from."""
-        return Correction(factor * self.shift, factor * self.of_folds)
+    def standing_on(self, weight: float) -> "Correction":
+        """What is left of it on rows of some weight in all."""
+        share = weight / self.weight
+        if share >= 1.0:
+            return self
+        return replace(self, shift=share * self.shift, of_folds=share * self.of_folds)
 
     def among(self, n_classes: int, places: Integers) -> "Correction":
         """With class k called places[k] among more classes; of new ones nothing is corrected."""
@@ -53,4 +59,4 @@ class Correction:
         of_folds = np.zeros((len(self.of_folds), n_classes, n_points))
         shift[places] = self.shift
         of_folds[:, places] = self.of_folds
-        return Correction(shift, of_folds)
+        return replace(self, shift=shift, of_folds=of_folds)

@@ -289,10 +289,8 @@ class Posterior(Latents):
     handicaps: Handicaps | None = field(default=None, kw_only=True)
     correction: Correction | None = field(default=None, kw_only=True)
 
-    def corrected(self, correction: Correction | None) -> "Posterior":
+    def corrected(self, correction: Correction) -> "Posterior":
         """With the means that the likelihood of labels asks for; the regressions as they are."""
-        if correction is None:
-            return self
         coefficients = self.coefficients + correction.shift
         return replace(self, coefficients=coefficients, correction=correction)
 

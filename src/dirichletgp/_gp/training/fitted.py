@@ -146,7 +146,10 @@ class Model:
         with self._lock:
             if self.solved is None:
                 posterior = self.solve(self.transform, n_jobs)
-                vars(self)["solved"] = posterior.corrected(self.correction)
+                if self.correction is not None:
+                    weight = float(self.statistics.counts.sum())
+                    posterior = posterior.corrected(self.correction.standing_on(weight))
+                vars(self)["solved"] = posterior
             assert self.solved is not None
             return self.solved
 
@@ -207,9 +210,7 @@ class Model:
         `prior_of` gives class probabilities (C,) for class weights (C,).
         """
         prior = prior_of(statistics.counts)
-        after = replace(self, statistics=statistics, prior=prior, left_out=None, solved=None)
-        # Without any row there is nothing left to be corrected.
-        return after if statistics.counts.any() else replace(after, correction=None)
+        return replace(self, statistics=statistics, prior=prior, left_out=None, solved=None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what can be derived, with symmetric matrices as their lower triangles."""

@@ -120,9 +120,9 @@ def families(estimator: Any, columns: Columns) -> list[Family]:
 class Choice(NamedTuple):
     """A family, and where there are many classes the kernel of it that was learned to judge it.
 
-    Where classes are few the search for the kernel begins anew: from the kernel of a trial, learned
-    from some rows with fewer points, it ended in worse places (12 cuts of six datasets: 2.3 % more
-    MNLL, for 0.6 s less).
+    Otherwise the search for the kernel begins anew: that of a trial was learned from some rows with
+    fewer points, and the search depends on where it begins. On 38 cuts of 13 tables (validation
+    rows) the MNLL is 0.4 % lower so, up to 10 % in either direction on one of them.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..core.arrays import Array, Integers
 from ..core.correction import Correction
-from ..core.parallel import Workers, cholesky, solve_rows, solve_rows_transposed
+from ..core.parallel import Workers, add_gram, cholesky, solve_rows, solve_rows_transposed
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import LabelTransform, class_factor, right_hand_sides, shared_matrix
 from ..rows.in_memory import FOLDS, InMemoryRows, folds_of
@@ -39,7 +39,7 @@ _LEAST_PROBABILITY = 1e-9
 # chosen. All rows are taken to gain as those that judge do.
 _WORTHWHILE = 1.0
 # Rows whose labels say less than this of a class, next to the mean of all rows, are passed by.
-_LEAST_SHARE = 1e-3
+_LEAST_SHARE = 0.02
 
 
 class Judges(NamedTuple):
@@ -103,7 +103,8 @@ def learned_correction(
         if not gained:
             return None
         of_folds = found[best] @ projection.T
-        return Correction(of_folds[FOLDS], of_folds[:FOLDS])
+        weight = float(model.statistics.counts.sum())
+        return Correction(of_folds[FOLDS], of_folds[:FOLDS], weight)
 
 
 def _losses(
@@ -268,8 +269,9 @@ class _Regression(NamedTuple):
         informative = np.flatnonzero(surprise > _LEAST_SHARE * surprise.mean())
         features = self.features[informative]
         pull = self.weights[informative] * (inside[informative] - p[informative])
-        curvature = (features * (2.0 * information[informative])[:, None]).T @ features
-        curvature.flat[:: len(at) + 1] += 1.0 / tau
+        curvature = np.zeros((len(at), len(at)))
+        curvature.flat[:: len(at) + 1] = 1.0 / tau
+        add_gram(features * np.sqrt(2.0 * information[informative])[:, None], curvature)
         factor = cholesky(curvature, overwrite=True)
         gradient = (pull @ features - at / tau)[None]
         return at + solve_rows_transposed(factor, solve_rows(factor, gradient))[0]

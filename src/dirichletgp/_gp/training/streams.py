@@ -1,8 +1,8 @@
 """Rows that come and go: functions from one fitted value to the next.
 
 The class statistics are sums, so rows are added, taken away, faded and pooled exactly. Scaling,
-inducing points, kernel and label transform stay as they are; the posterior is solved again when a
-prediction asks for it, not before.
+inducing points, kernel, label transform and correction stay as they are; the posterior is solved
+again when a prediction asks for it, not before.
 """
 
 import operator
@@ -85,9 +85,6 @@ def faded(fitted: Fitted, factor: float, prior: Any) -> Fitted:
     if first_rows is not None:
         first_rows = first_rows.times(factor) if factor > 0 else None
     after = standing_on(fitted, fitted.model.statistics.times(factor), prior)
-    model = after.model
-    if isinstance(model, Model) and model.correction is not None:
-        after = replace(after, model=replace(model, correction=model.correction.times(factor)))
     copies = fitted.copies and fitted.copies.times(factor)
     return replace(after, first_rows=first_rows, copies=copies)
 

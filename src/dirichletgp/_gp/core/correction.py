@@ -45,13 +45,6 @@ class Correction:
             added[rows] = vectors[rows] @ shift.T
         return added
 
-    def standing_on(self, weight: float) -> "Correction":
-        """What is left of it on rows of some weight in all."""
-        share = weight / self.weight
-        if share >= 1.0:
-            return self
-        return replace(self, shift=share * self.shift, of_folds=share * self.of_folds)
-
     def among(self, n_classes: int, places: Integers) -> "Correction":
         """With class k called places[k] among more classes; of new ones nothing is corrected."""
         n_points = self.shift.shape[1]

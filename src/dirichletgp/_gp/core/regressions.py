@@ -289,8 +289,15 @@ class Posterior(Latents):
     handicaps: Handicaps | None = field(default=None, kw_only=True)
     correction: Correction | None = field(default=None, kw_only=True)
 
-    def corrected(self, correction: Correction) -> "Posterior":
-        """With the means that the likelihood of labels asks for; the regressions as they are."""
+    def corrected(self, correction: Correction, weight: float) -> "Posterior":
+        """With the means that the likelihood of labels asks for; the regressions as they are.
+
+        Of rows of less weight than it was learned from, a correction counts in proportion.
+        """
+        share = min(1.0, weight / correction.weight)
+        if share < 1.0:
+            shift, of_folds = share * correction.shift, share * correction.of_folds
+            correction = replace(correction, shift=shift, of_folds=of_folds)
         coefficients = self.coefficients + correction.shift
         return replace(self, coefficients=coefficients, correction=correction)
 

@@ -148,7 +148,7 @@ class Model:
                 posterior = self.solve(self.transform, n_jobs)
                 if self.correction is not None:
                     weight = float(self.statistics.counts.sum())
-                    posterior = posterior.corrected(self.correction.standing_on(weight))
+                    posterior = posterior.corrected(self.correction, weight)
                 vars(self)["solved"] = posterior
             assert self.solved is not None
             return self.solved

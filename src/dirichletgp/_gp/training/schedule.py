@@ -585,7 +585,7 @@ class Trainer:
         mean = judges.mean
         if correction is not None:
             assert model.solved is not None
-            solved = model.solved.corrected(correction)
+            solved = model.solved.corrected(correction, correction.weight)
             model = replace(model, correction=correction, solved=solved)
             mean = mean + correction.without_fold(judges.vectors, judges.fold)
         if self._rows_are_few:

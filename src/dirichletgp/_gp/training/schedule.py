@@ -77,7 +77,7 @@ _ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.003
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
 _BLOCK_ROWS = 512
 # A search for the kernel ends when a step gains less than this part of the bound.
-_ENOUGH = 1e-4
+_ENOUGH = 3e-5
 # A search with all points may take this part of max_iter: three times as many steps left the MNLL
 # of six datasets where it was.
 _SHARE_WITH_ALL_POINTS = 33

@@ -17,6 +17,7 @@ import numpy as np
 from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.fields import expect, text, texts, truth
 from ..core.warning import warn_caller
+from .bands import BANDS
 from .door import refuse_repeated_names
 from .frames import Frame, Values, Words
 from .kinds import KINDS, PARTS, Category, Date, Kind, Notify, Number
@@ -266,7 +267,7 @@ def _distinct(value: Any, what: str) -> list[str]:
 _KIND_FIELDS: dict[str, Callable[[Any], Any]] = {
     "name": partial(text, what="name of a column"),
     "reason": partial(text, what="column"),
-    "style": _among(STYLES),
+    "style": _among((*STYLES, BANDS)),
     "pattern": _pattern,
     "parts": _parts,
     "categories": partial(_distinct, what="categories"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import Array
+from .bands import BANDS, as_banded_number
 from .frames import Days, Numbers, Values, Words, other_kind
 from .texts import PLAIN, Texts, as_days, as_number
 from .wordings import Wording
@@ -43,7 +44,7 @@ class Number:
     missing : bool
         Whether values were missing in the training rows.
     style : str
-        How texts are read.
+        How texts are read: one of `STYLES`, or `BANDS`.
     mistakes : list of str
         Texts of the training rows that are no numbers and count as missing.
     """
@@ -66,11 +67,14 @@ class Number:
     @property
     def treatment(self) -> str:
         """What is done, in words."""
-        return "number" + _holes(self.missing) + _slips(self.mistakes)
+        banded = ", read from ranges" * (self.style == BANDS)
+        return "number" + banded + _holes(self.missing) + _slips(self.mistakes)
 
     def matrix(self, values: Values, notify: Notify | None) -> Array:
         """Matrix columns (n, 1) of values."""
         if isinstance(values, Words):
+            if self.style == BANDS:
+                return self._from_bands(values.texts, notify)[:, None]
             read = _read(self.name, values.texts, self._as_number, "numbers", notify)
             return read[:, None]
         if isinstance(values, Numbers):
@@ -79,6 +83,14 @@ class Number:
 
     def _as_number(self, text: str) -> float | None:
         return None if text in self.mistakes else as_number(text, self.style)
+
+    def _from_bands(self, texts: Texts, notify: Notify | None) -> Array:
+        """Bands as numbers; a word that is none is missing, as the one that is known."""
+
+        def read(text: str) -> float | None:
+            return None if text in self.mistakes else as_banded_number(text)
+
+        return _read(self.name, texts, read, "ranges of numbers", notify or _be_quiet)
 
 
 @dataclass(frozen=True)
@@ -228,6 +240,10 @@ KINDS: dict[str, Any] = {
     "wording": Wording,
     "unused": Unused,
 }
+
+
+def _be_quiet(name: str, sentence: str, row: int | None) -> None:
+    """Nothing to tell of."""
 
 
 def without_infinities(name: str, values: Array) -> Array:

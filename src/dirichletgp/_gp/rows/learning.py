@@ -1,6 +1,7 @@
 """Learning what the columns of training rows are: one learner for frames, arrays and files.
 
-The type of a column decides where it says enough. Texts are read where they are numbers or dates.
+The type of a column decides where it says enough. Texts are read where they are numbers, bands of
+numbers, or dates.
 Columns that carry nothing, such as ids, are left out, and `Columns.described` says why.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import AnyArray, Array, Booleans
+from .bands import band_reading
 from .columns import MixedColumns, cleaned
 from .frames import Days, Frame, Numbers, Strange, Values, Words
 from .kinds import Category, Date, Kind, Number, Unused, without_infinities
@@ -184,6 +186,10 @@ class _Learner:
         if date is not None:
             days = Date(self.name, date.how, ["day"], False, date.mistakes)
             return self._date(date.how, days.matrix(Words(texts), None)[:, 0], date.mistakes)
+        bands = band_reading(texts)
+        if bands is not None:
+            read = Number(self.name, False, *bands).matrix(Words(texts), None)[:, 0]
+            return self._number(read, False, *bands)
         if self._is_category is False and texts.distinct:
             raise ValueError(
                 f"X holds texts in column {self.name!r}, such as {texts.distinct[0]!r}, which "

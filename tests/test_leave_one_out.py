@@ -154,7 +154,8 @@ def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(wo
     rough = search.keep_active_classes(start).variance
     inactive = ~search._active
     assert 0.5 < inactive.mean() < 0.8
-    np.testing.assert_allclose(rough[~inactive], variance[~inactive], rtol=1e-9)
+    # The same but for rows that are so many that single precision does.
+    np.testing.assert_allclose(rough[~inactive], variance[~inactive], rtol=1e-5)
     assert np.quantile(np.abs(rough / variance - 1.0)[inactive], 0.95) < 0.05
     assert search.score(start) == pytest.approx(full[0], rel=1e-3)
     restricted = [search.score(transform) for transform in transforms]

@@ -67,7 +67,8 @@ def test_steps_end_where_the_penalised_likelihood_is_largest(n_classes, monkeypa
         of_own = scores[np.arange(50), codes] - logsumexp(scores, axis=1)
         return -weights @ of_own + 0.5 * (coefficients**2).sum() / tau
 
-    regression = likelihood._Regression(features, log_p, codes, weights)
+    single = features.astype(np.float32)
+    regression = likelihood._Regression(single, log_p, codes, weights)
     found = np.zeros((n_classes, 4))
     for _ in range(200):
         found = regression.after_step(found, tau)
@@ -236,7 +237,8 @@ def test_a_step_is_not_too_long_where_two_of_many_classes_are_in_doubt(n_classes
     p = np.full((400, n_classes), 1e-9)
     p[:, :2] = 0.5
     codes = (np.arange(400) % 20 < 7).astype(int)
-    regression = likelihood._Regression(np.ones((400, 1)), np.log(p), codes, np.ones(400))
+    features = np.ones((400, 1), dtype=np.float32)
+    regression = likelihood._Regression(features, np.log(p), codes, np.ones(400))
     log_odds, found = [], np.zeros((n_classes, 1))
     for tau in likelihood._TAUS:
         found = regression.after_step(found, tau)

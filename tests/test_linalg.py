@@ -40,10 +40,22 @@ def test_solves(lower, rows):
     np.testing.assert_allclose(
         parallel.solve_rows_transposed(lower, rows.copy()), rows @ inverse, atol=1e-8
     )
-    many = np.random.default_rng(2).normal(size=(len(lower) + 1, len(lower)))
-    for some in (rows, many):
-        found = parallel.solve_many_rows(lower, some.copy())
-        np.testing.assert_allclose(found, some @ inverse.T, atol=1e-8)
+
+
+def test_sums_in_single_precision_are_right_to_its_digits(lower, rows):
+    inverse = np.linalg.inv(lower)
+    exact = np.square(rows @ inverse.T).sum(axis=1)
+    single = rows.astype(np.float32)
+    squares = parallel.coarse_squares(inverse.astype(np.float32), single.copy())
+    reach = np.square(rows).sum(axis=1).max() * np.linalg.norm(inverse, 2) ** 2
+    np.testing.assert_allclose(squares, exact, atol=3e-6 * reach)
+    gram = rows.T @ rows
+    found = parallel.coarse_gram(single)
+    np.testing.assert_allclose(np.tril(found), np.tril(gram), atol=3e-6 * gram.max())
+    assert squares.dtype == found.dtype == np.float64
+    for wrong in (rows, single[:, ::-1]):
+        with pytest.raises(ValueError, match="float32"):
+            parallel.coarse_gram(wrong)
 
 
 def test_products_from_both_sides(lower, size):

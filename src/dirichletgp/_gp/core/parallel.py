@@ -27,7 +27,7 @@ import threadpoolctl
 from scipy.linalg import cython_blas, cython_lapack
 from threadpoolctl import ThreadpoolController
 
-from .arrays import Array, Booleans, Integers
+from .arrays import AnyArray, Array, Booleans, Integers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -284,8 +284,13 @@ def _routine(module: Any, name: str) -> tuple[Callable[..., None], type]:
     return prototype(_capsule_pointer(capsule, signature)), integer
 
 
-def _call(routine: tuple[Callable[..., None], type], *arguments: str | int | float | Array) -> int:
-    """Call a Fortran routine, all by reference; returns what its last integer was left with."""
+def _call(
+    routine: tuple[Callable[..., None], type], *arguments: str | int | float | AnyArray
+) -> int:
+    """Call a Fortran routine, all by reference; returns what its last integer was left with.
+
+    A number of single precision is an array without axes.
+    """
     function, integer = routine
     kept: list[Any] = []
     for argument in arguments:
@@ -308,15 +313,16 @@ _dpotrf = _routine(cython_lapack, "dpotrf")
 _dpotri = _routine(cython_lapack, "dpotri")
 _dtrtri = _routine(cython_lapack, "dtrtri")
 _dlauum = _routine(cython_lapack, "dlauum")
+_ssyrk = _routine(cython_blas, "ssyrk")
+_strmm = _routine(cython_blas, "strmm")
+_ONE = np.ones((), dtype=np.float32)
 
 
-def _check(*matrices: Array) -> None:
+def _check(*matrices: AnyArray, dtype: type = np.float64) -> None:
     """Refuse what Fortran would misread: these routines see an address, not an array."""
     for matrix in matrices:
-        if not (
-            matrix.flags.c_contiguous and matrix.flags.writeable and matrix.dtype == np.float64
-        ):
-            raise ValueError("expected a writeable C-contiguous float64 matrix")
+        if not (matrix.flags.c_contiguous and matrix.flags.writeable and matrix.dtype == dtype):
+            raise ValueError(f"expected a writeable C-contiguous {dtype.__name__} matrix")
 
 
 def add_gram(rows: Array, gram: Array) -> None:
@@ -333,6 +339,20 @@ def add_outer_gram(rows: Array, gram: Array, times: float = 1.0) -> None:
     n, m = rows.shape
     if n and m:
         _call(_dsyrk, "U", "T", n, m, times, rows, m, 1.0, gram, n)
+
+
+def coarse_gram(rows: AnyArray) -> Array:
+    """The lower triangle of ``rows.T @ rows`` for rows of single precision, in half the time.
+
+    Right to about 1e-6 of the largest entry: where the matrix is part of a search, and what is
+    added to it keeps it well-conditioned.
+    """
+    n, m = rows.shape
+    gram = np.zeros((m, m), dtype=np.float32)
+    _check(rows, gram, dtype=np.float32)
+    if n and m:
+        _call(_ssyrk, "U", "N", m, n, _ONE, rows, m, _ONE, gram, m)
+    return gram.astype(np.float64)
 
 
 def symmetrise(matrix: Array) -> Array:
@@ -392,11 +412,16 @@ def multiply_columns_transposed(lower: Array, columns: Array) -> Array:
     return _with_triangle(_dtrmm, lower, columns, "R", "T")
 
 
-def solve_many_rows(lower: Array, rows: Array) -> Array:
-    """`solve_rows`, by the inverse of the triangle where rows are so many that it pays."""
-    if len(rows) < len(lower):
-        return solve_rows(lower, rows)
-    return multiply_rows(inverse_triangle(lower), rows)
+def coarse_squares(inverse: AnyArray, rows: AnyArray) -> Array:
+    """Squared lengths (n,) of ``rows @ inverse.T`` for a triangle, all of single precision.
+
+    Right to about 1e-6 of the squared length of a row; the rows are overwritten.
+    """
+    _check(inverse, rows, dtype=np.float32)
+    n, m = rows.shape
+    if n and m:
+        _call(_strmm, "L", "U", "T", "N", m, n, _ONE, inverse, m, rows, m)
+    return np.einsum("nm,nm->n", rows, rows).astype(np.float64)
 
 
 def solve_rows_transposed(lower: Array, rows: Array) -> Array:

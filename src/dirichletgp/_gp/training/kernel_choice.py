@@ -55,10 +55,12 @@ _POINTS, _POINTS_FOR_FEW = 256, 128
 # Of more classes than this, each costs as much as the rows.
 _SOME_CLASSES = 8
 _ITERATIONS, _TOLERANCE = 12, 1e-4
-# The same for many classes, which differ less in what they gain from a kernel. Rows of many classes
-# and many columns are embeddings, whose columns are all of a kind: tables are not tried.
+# The same for many classes, which differ less in what they gain from a kernel.
 _ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 4
-_MOST_COLUMNS_OF_MANY = 32
+# Rows of many classes and more columns than this are embeddings, whose columns are all of a kind:
+# tables are not tried. Where columns are fewer and rows are not few, a lengthscale each is never
+# much worse than one for all (at most 1 % in trials of twelve tables), which is not tried.
+_MOST_FEW_COLUMNS = 32
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
 
 
@@ -150,8 +152,7 @@ def choose_family(
         if len(few.sample.X) < _FEWEST_ROWS or are_mostly_alone(class_sizes):
             resources.progress.note(f"{among[-1]} (too few rows to compare)")
             return Choice(among[-1])
-        if many and few.sample.X.shape[1] > _MOST_COLUMNS_OF_MANY and material.columns.is_plain:
-            among = [family for family in among if not family.kernel.takes_categories]
+        among = _worth_a_trial(among, few, many)
         trials = [_Trial(family, few, estimator, resources) for family in among]
         gains = np.array([trial.expected_gain for trial in trials])
         losses = _losses(trials, resources.workers)
@@ -164,6 +165,17 @@ def choose_family(
         said = [f"{family} {loss:.4f}" for family, loss in zip(among, losses, strict=True)]
         resources.progress.note(f"{among[best]} ({'; '.join(said)})")
     return Choice(among[best], trials[best].kernel)
+
+
+def _worth_a_trial(among: Sequence[Family], few: Material, many: bool) -> Sequence[Family]:
+    """The families that may win, for some of the rows; `many` says whether classes are many."""
+    n_rows, n_columns = few.sample.X.shape
+    has_few_columns = n_columns <= _MOST_FEW_COLUMNS
+    if many and not has_few_columns and few.columns.is_plain:
+        return [family for family in among if not family.kernel.takes_categories]
+    if not many and has_few_columns and n_rows > _FEW_ROWS:
+        return [family for family in among if family.ard] or among
+    return among
 
 
 def _losses(trials: Sequence["_Trial"], workers: Workers) -> Array:

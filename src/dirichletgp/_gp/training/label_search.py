@@ -16,21 +16,22 @@ e. Next to mistakes that were seen it is nothing.
 
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
-from ..core.arrays import Array, Integers
+from ..core.arrays import AnyArray, Array, Integers
 from ..core.correction import Correction
 from ..core.parallel import (
     Workers,
     cholesky,
+    coarse_squares,
     inverse_triangle,
     multiply_rows,
     multiply_rows_transposed,
     row_slices,
-    solve_many_rows,
     solve_rows,
     solve_rows_transposed,
 )
@@ -50,8 +51,7 @@ from ..rows.in_memory import InMemoryRows, folds_of, repetition_of
 from .settings import Resources
 
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
-_MIDDLE = 2  # where the best of them is looked for first
-MIDDLE_ALPHA = ALPHAS[_MIDDLE]
+MIDDLE_ALPHA = 0.01  # where the best of them is looked for first
 
 # With more classes than this, only the likeliest ones of a row get their variance computed anew for
 # each candidate.
@@ -224,10 +224,11 @@ class LabelSearch:
         predicted = self._known(transform)
         return transform.separation * predicted.slope + predicted.intercept, predicted.variance
 
-    def best_alpha(self) -> tuple[float, float]:
+    def best_alpha(self, near: float = MIDDLE_ALPHA) -> tuple[float, float]:
         """The smallest loss of a Dirichlet transform, and the alpha_epsilon that has it.
 
-        The loss falls to one lowest place and rises again: it is followed downhill.
+        The loss falls to one lowest place and rises again: it is followed downhill from the one
+        that is nearest to a given alpha.
         """
         losses: dict[int, float] = {}
 
@@ -237,7 +238,7 @@ class LabelSearch:
                 losses[i] = self.score(LabelTransform.dirichlet(ALPHAS[i])) if inside else np.inf
             return losses[i]
 
-        best = _MIDDLE
+        best = int(np.argmin(np.abs(np.log(ALPHAS) - np.log(near))))
         for step in (-1, 1):
             while loss(best + step) < loss(best):
                 best += step
@@ -366,8 +367,7 @@ class LabelSearch:
             b = np.stack([by_separation, -centred[c] * (inside + outside)])
             coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
             rows = np.flatnonzero(self._active[:, c])
-            half = solve_many_rows(factor, self.rows.vectors[rows])
-            quadratic[rows, c] = np.square(half).sum(axis=1)
+            quadratic[rows, c] = self._squares(factor, rows)
             return self.rows.vectors @ coefficients.T
 
         values = np.stack(list(self.workers.map(of_class, range(n_classes))), axis=1)
@@ -381,6 +381,23 @@ class LabelSearch:
             mean_without_row(intercept, -centred, h) + centred,
             unexplained + quadratic / (1.0 - h),
         )
+
+    def _squares(self, factor: Array, rows: Integers) -> Array:
+        """The form q of some scoring rows in a regression; its factor (M, M) is overwritten.
+
+        Where rows are many they are as good in single precision, by the inverse of the factor.
+        """
+        if len(rows) < len(factor):
+            return np.square(solve_rows(factor, self.rows.vectors[rows])).sum(axis=1)
+        inverse = inverse_triangle(factor, overwrite=True)
+        if self._coarse:
+            return coarse_squares(inverse.astype(np.float32), self._in_single[rows])
+        return np.square(multiply_rows(inverse, self.rows.vectors[rows])).sum(axis=1)
+
+    @cached_property
+    def _in_single(self) -> AnyArray:
+        """The vectors of the scoring rows in single precision."""
+        return self.rows.vectors.astype(np.float32)
 
     def _scratch(self, shape: tuple[int, ...]) -> Array:
         """A matrix of this thread: to make one anew for every class costs as much as to fill it."""

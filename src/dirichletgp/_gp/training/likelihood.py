@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.arrays import Array, Booleans, Integers
+from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.correction import Correction
-from ..core.parallel import Workers, add_gram, cholesky, solve_rows, solve_rows_transposed
+from ..core.parallel import Workers, cholesky, coarse_gram, solve_rows, solve_rows_transposed
 from ..core.probabilities.softmax import log_probability_of
 from ..core.regressions import Posterior
 from ..core.statistics import ClassStatistics
@@ -36,6 +36,9 @@ _TAUS = (0.1, 0.3, 1.0, 3.0, 10.0)
 # Directions of the correction: 50, 100 and 200 were as good on eight tables.
 _DIRECTIONS = 100
 _LEAST_PROBABILITY = 1e-9
+# How far off the probabilities may be that it begins with: where a class is as unlikely as that,
+# its labels, not its probability, are what moves the means.
+_TOLERANCE = 1e-3
 # Left-out loss of all rows together, in nats, that a correction must gain, because its tau was
 # chosen. All rows are taken to gain as those that judge do.
 _WORTHWHILE = 1.0
@@ -86,7 +89,7 @@ def learned_correction(
         s2 = model.kernel.variance
         directions = main_directions(model.statistics.grams.sum(axis=0) / s2)
         rows = pool.take(np.arange(len(pool)))
-        predictions = predicted(model, rows, directions, workers)
+        predictions = predicted(model, rows, directions, workers, _TOLERANCE)
         evidence = _Evidence.of(model, rows, predictions, directions, workers)
 
         def corrections(fold: int) -> Array:
@@ -191,8 +194,9 @@ class _Evidence(NamedTuple):
         log_p = self.log_p
         if inside.any():
             log_p = log_p + self.features @ self._change_without(inside).T
-        features = self.features[:, -self.n_directions :]
-        regression = _Regression(features, log_p, self.codes, np.where(inside, 0.0, self.weights))
+        features = self.features[:, -self.n_directions :].astype(np.float32)
+        weights = np.where(inside, 0.0, self.weights)
+        regression = _Regression(features, log_p, self.codes, weights)
         found = np.zeros((log_p.shape[1], self.n_directions))
         unit = self.repetition * self.regressions.variance
         for tau in _TAUS:
@@ -218,9 +222,12 @@ class _Evidence(NamedTuple):
 
 
 class _Regression(NamedTuple):
-    """Multinomial logistic regression of rows on features (n, r), from log probabilities (n, C)."""
+    """Multinomial logistic regression of rows on features (n, r), from log probabilities (n, C).
 
-    features: Array
+    Features are of single precision, which is all that a few steps need.
+    """
+
+    features: AnyArray
     log_p: Array
     codes: Integers
     weights: Array
@@ -232,7 +239,7 @@ class _Regression(NamedTuple):
         of each counts twice, which is exact for two classes, and no step of several is too long.
         """
         n_classes = len(coefficients)
-        p = self.log_p + self.features @ coefficients.T
+        p = self.log_p + self.features @ coefficients.T.astype(np.float32)
         p -= p.max(axis=1, keepdims=True)
         np.exp(p, out=p)
         p /= p.sum(axis=1, keepdims=True)
@@ -252,9 +259,9 @@ class _Regression(NamedTuple):
         informative = np.flatnonzero(surprise > _LEAST_SHARE * surprise.mean())
         features = self.features[informative]
         pull = self.weights[informative] * (inside[informative] - p[informative])
-        curvature = np.zeros((len(at), len(at)))
-        curvature.flat[:: len(at) + 1] = 1.0 / tau
-        add_gram(features * np.sqrt(2.0 * information[informative])[:, None], curvature)
+        roots = np.sqrt(2.0 * information[informative]).astype(np.float32)
+        curvature = coarse_gram(features * roots[:, None])
+        curvature.flat[:: len(at) + 1] += 1.0 / tau
         factor = cholesky(curvature, overwrite=True)
-        gradient = (pull @ features - at / tau)[None]
+        gradient = (pull.astype(np.float32) @ features - at / tau)[None]
         return at + solve_rows_transposed(factor, solve_rows(factor, gradient))[0]

@@ -129,23 +129,30 @@ def _beliefs_of_all(
 
 
 def predicted(
-    model: Model, rows: InMemoryRows, directions: Directions, workers: Workers
+    model: Model,
+    rows: InMemoryRows,
+    directions: Directions,
+    workers: Workers,
+    tolerance: float = _TOLERANCE,
 ) -> tuple[Array, Array]:
-    """Features (n, r) of rows in some directions, and their class probabilities (n, C)."""
+    """Features (n, r) of rows in some directions, and their class probabilities (n, C).
+
+    Where rows are not few, no probability is off by more than the tolerance.
+    """
     posterior, basis = model.solved, model.basis
     assert posterior is not None
     # From kernel vectors to features, without whitening in between.
     projection = basis.of_kernel_vectors(directions.vectors.T).T
     projection /= np.sqrt(posterior.variance)
     predictor = None
-    if len(rows) > _FEW_ROWS:
+    if len(rows) * rows.n_classes > 2 * _FEW_ROWS:
         predictor = make_predictor(basis, posterior, model.statistics.grams)
 
     def of_rows(place: slice) -> tuple[Array, Array]:
         of_points = basis.kernel.values(rows.X[place], basis.points)
         features = of_points @ projection
         if predictor is not None:
-            return features, predictor.probabilities(of_points, _TOLERANCE)
+            return features, predictor.probabilities(of_points, tolerance)
         return features, class_probabilities(*posterior.latent(basis.whitened(of_points)))
 
     parts = workers.map(of_rows, row_slices(len(rows), _BLOCK_ROWS))

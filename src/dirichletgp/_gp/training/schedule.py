@@ -50,7 +50,7 @@ from .kernel_search import (
     kernel_for_more_points,
     warn_of_jitter,
 )
-from .label_search import LabelSearch, rows_that_score, scoring_rows
+from .label_search import MIDDLE_ALPHA, LabelSearch, rows_that_score, scoring_rows
 from .likelihood import Judges, learned_correction
 from .log_odds import learned_beliefs
 from .plain_models import FREQUENCIES, Loss, plain_losses, warn_of_plain_model
@@ -364,7 +364,7 @@ class Trainer:
         if self.settings.max_iter == 0:
             return changed
         followed = self._searched(changed, max(1, self.settings.max_iter // 4))
-        new_loss, _ = self._best_alpha(followed)
+        new_loss, _ = self._best_alpha(followed, near=alpha)
         return followed if new_loss < loss else replace(state, n_iter=followed.n_iter)
 
     def _with_alpha(self, state: DirichletState, alpha: float) -> DirichletState:
@@ -376,10 +376,10 @@ class Trainer:
         kernel = kernel.with_parameters(kernel.parameters, stretch * kernel.variance)
         return replace(state, kernel=kernel, alpha_epsilon=alpha)
 
-    def _best_alpha(self, state: DirichletState) -> tuple[float, float]:
+    def _best_alpha(self, state: DirichletState, near: float = MIDDLE_ALPHA) -> tuple[float, float]:
         """The smallest loss of rows of the pool under a kernel, and its alpha_epsilon."""
         with self.resources.progress.stage(Stage.ALPHA):
-            loss, alpha = self._search_of_pool(state).best_alpha()
+            loss, alpha = self._search_of_pool(state).best_alpha(near)
             self.resources.progress.note(f"{alpha:g}")
         return loss, alpha
 

@@ -53,7 +53,7 @@ def test_sums_in_single_precision_are_right_to_its_digits(lower, rows):
     found = parallel.coarse_gram(single)
     np.testing.assert_allclose(np.tril(found), np.tril(gram), atol=3e-6 * gram.max())
     assert squares.dtype == found.dtype == np.float64
-    for wrong in (rows, single[:, ::-1]):
+    for wrong in (rows, single[::2]):
         with pytest.raises(ValueError, match="float32"):
             parallel.coarse_gram(wrong)
 

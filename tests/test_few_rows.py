@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from dirichletgp import DirichletGPClassifier
 from dirichletgp._gp.core.kernels import KERNELS
 from dirichletgp._gp.core.parallel import Workers
+from dirichletgp._gp.core.probabilities.softmax import log_probability_of
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.training.few_rows import fold_of_each_row
 from dirichletgp._gp.training.fitted import fingerprints
@@ -180,3 +181,97 @@ def test_plain_models_of_left_out_rows_are_what_they_say():
     linear = LogisticRegression().fit(X, y).predict_proba(X_test)
     assert found["a linear model"].mean == pytest.approx(loss(linear, y_test), abs=0.02)
     assert found["the class frequencies"].mean == pytest.approx(np.log(2), abs=0.001)
+
+
+# How much of the log-odds is believed
+
+
+def doubted(n_classes=2, n=50, seed=0):
+    """Few rows, classes of different sizes, and labels that features tell little of."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2))
+    score = 2.0 * X[:, :1] * np.arange(n_classes) - 0.7 * np.arange(n_classes)
+    y = (score + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+    classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)
+    return classifier, X, y
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_believed_share_scales_what_latents_depart_from_the_prior_by(n_classes):
+    classifier, X, y = doubted(n_classes)
+    model = classifier._fitted.model
+    share = 0.6
+    other = model.believed(share)
+    rows = classifier._fitted.encoder.scale(X)
+    mean, variance = model.posterior.latent(model.basis.vectors(rows))
+    smaller_mean, smaller_variance = other.posterior.latent(other.basis.vectors(rows))
+    log_prior = np.log(model.prior) - np.log(model.prior).mean()
+    centred = mean - mean.mean(axis=1, keepdims=True) - log_prior
+    smaller = smaller_mean - smaller_mean.mean(axis=1, keepdims=True) - log_prior
+    reach = 1e-7 * np.abs(centred).max()
+    np.testing.assert_allclose(smaller, share * centred, atol=reach)
+    np.testing.assert_allclose(smaller_variance, share**2 * variance, atol=1e-7 * variance.max())
+    votes = np.eye(n_classes)[y]
+    left_out = [
+        m.posterior.latent_without_votes(m.basis.vectors(rows), votes) for m in (model, other)
+    ]
+    np.testing.assert_allclose(left_out[1][1], share**2 * left_out[0][1], rtol=1e-6)
+    assert other.transform.share == pytest.approx(share * model.transform.share)
+
+
+def test_what_is_believed_is_the_posterior_mean_of_the_share():
+    classifier, X, y = doubted()
+    model = classifier._fitted.model
+    kept, share = model.left_out, model.transform.share
+    assert 0.5 < share < 0.99
+    # As it was before: everything believed.
+    whole = model.believed(1.0 / share)
+    offsets = whole.transform.offsets(whole.prior)
+    shares = np.linspace(0.0, 1.0, 21)
+    keys, n = fingerprints(classifier._fitted.encoder.scale(X), y), len(y)
+    codes = y[np.argsort(keys)]
+    losses = []
+    for s in shares:
+        mean = offsets + s * (whole.left_out.mean - offsets)
+        log_p = log_probability_of(codes, mean, s**2 * whole.left_out.variance)
+        losses.append(-log_p.sum())
+    losses = np.array(losses)
+    prior = np.full(21, 0.8 / 21)
+    prior[-1] += 0.2
+    belief = prior * np.exp(losses.min() - losses)
+    expected = shares @ belief / belief.sum()
+    gain = losses[0] - losses[-1]
+    expected = 1.0 - (1.0 - expected) * min(1.0, 10.0 / gain)
+    assert share == pytest.approx(expected, abs=1e-4)
+    assert len(kept.keys) == n
+
+
+def test_of_rows_that_say_enough_everything_is_believed():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2))
+    y = (X[:, 0] > 0).astype(int)
+    classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)
+    assert classifier.label_transform_.share == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:Rows left out:RuntimeWarning")
+@pytest.mark.parametrize("seed", [6, 20, 21])
+def test_fifty_rows_that_seem_to_say_something_by_chance_are_not_believed_wholly(seed):
+    """Labels without meaning: what chance has gained is a few nats."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((50, 2)), rng.integers(0, 2, 50)
+    classifier = DirichletGPClassifier(random_state=0).fit(X, y)
+    model = classifier._fitted.model
+    assert model.kernel.variance < 1e-6 or model.transform.share < 0.95
+
+
+def test_a_share_that_is_believed_survives_a_file_and_rows_that_come_and_go(tmp_path):
+    classifier, X, y = doubted()
+    p = classifier.predict_proba(X)
+    classifier.save(tmp_path / "few.dgp")
+    again = DirichletGPClassifier.load(tmp_path / "few.dgp")
+    assert again.label_transform_ == classifier.label_transform_
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+    moved = again.partial_fit(X[:7] + 0.1, y[:7]).predict_proba(X)
+    assert np.abs(moved - p).max() > 1e-4
+    np.testing.assert_allclose(again.forget(X[:7] + 0.1, y[:7]).predict_proba(X), p, atol=1e-9)

@@ -14,6 +14,7 @@ Arrays = dict[str, AnyArray]
 
 _TARGETS = (-1e6, 1e6)
 _HANDICAPS = (0.0, 10.0)
+_SHARES = (0.0, 1.0)
 _KEYS = 624  # of the Mersenne twister
 
 
@@ -99,6 +100,7 @@ def transform_restored(content: Mapping[str, Any]) -> LabelTransform:
         noise_in=real_number(content["noise_in"], "noise", POSITIVE),
         noise_out=real_number(content["noise_out"], "noise", POSITIVE),
         handicap=real_number(content.get("handicap", 0.0), "handicap", _HANDICAPS),
+        share=real_number(content.get("share", 1.0), "share", _SHARES),
     )
 
 

@@ -56,6 +56,9 @@ class LabelTransform:
     handicap : float, default=0
         Of half of the mean latent of a class's own rows, the share that is taken off its latent;
         of many classes only (`handicaps.py`).
+    share : float, default=1
+        How much of the log-odds of a model of few rows is believed (`Model.believed`); targets and
+        noises are as much smaller already.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class LabelTransform:
     noise_in: float
     noise_out: float
     handicap: float = 0.0
+    share: float = 1.0
 
     @classmethod
     def dirichlet(cls, alpha_epsilon: float) -> "LabelTransform":
@@ -146,9 +150,24 @@ class LabelTransform:
         return float(self.separation**2 * np.mean(prior * (1.0 - prior)))
 
     def residuals(self, prior: Array) -> tuple[Array, Array]:
-        """Targets without the offsets: r1 (C,) of rows in the class, r0 (C,) of rows out of it."""
+        """Targets without the offsets: r1 (C,) of rows in the class, r0 (C,) of rows out of it.
+
+        Of a log prior they lack as much as is believed of everything else.
+        """
         offsets = self.offsets(prior)
-        return self.target_in - offsets, self.target_out - offsets
+        believed = self.share * offsets + (1.0 - self.share) * offsets.mean()
+        return self.target_in - believed, self.target_out - believed
+
+    def believed(self, share: float) -> "LabelTransform":
+        """The transform that moves latents by a share of what this one moves them by."""
+        return LabelTransform(
+            share * self.target_in,
+            share * self.target_out,
+            share**2 * self.noise_in,
+            share**2 * self.noise_out,
+            self.handicap,
+            share * self.share,
+        )
 
 
 def right_hand_sides(sums: Array, transform: LabelTransform, prior: Array) -> Array:

@@ -6,6 +6,10 @@ folds, the kernel is learned again without each fold, and the rows of the fold a
 one under that kernel. By these predictions the learned model competes with one that is all but
 linear and with the class frequencies, and gives way to them where they are better. They have no
 kernel to learn, so their own leave-one-out is honest.
+
+A model that wins may still owe a part of its gain to chance. How much of its log-odds is to be
+believed is then a number between nothing (the frequencies) and all, with a posterior that left-out
+rows give; its mean is taken.
 """
 
 from collections.abc import Callable
@@ -44,6 +48,13 @@ NOTHING = 1e-8
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
 # number that these very rows have chosen, as in Akaike's criterion. A label transform is three.
 _OF_LABELS, _OF_FREQUENCY = 3.0, 1.0
+# Before left-out rows are seen, all shares of the log-odds are as likely, but for one in five that
+# all of them are right.
+_SHARES, _OF_ALL = np.linspace(0.0, 1.0, 21), 0.2
+# Chance gains up to about so much left-out loss, in nats. A model that gains more is doubted less,
+# and one that gains far more is not doubted.
+_OF_CHANCE, _BEYOND_CHANCE = 10.0, 200.0
+_LEAST_SHARE, _AS_GOOD_AS_ALL = 0.02, 0.995
 # Losses this close are those of one and the same prediction.
 _TIE = 1e-6
 
@@ -142,6 +153,31 @@ class FewRows:
             _warn_of_frequencies(losses["learned"], losses["constant"])
             return self._constant(learned)
         return models[best]
+
+    def believed(self, model: Model) -> Model:
+        """The model with as much of its log-odds as left-out rows let one believe."""
+        assert model.left_out is not None
+        share = self._believed_share(model.left_out, model.transform.offsets(self.prior))
+        return model if share > _AS_GOOD_AS_ALL else model.believed(share)
+
+    def _believed_share(self, left_out: LeftOut, offsets: Array) -> float:
+        """The posterior mean of the share of left-out log-odds that is right."""
+        pool = self._pool
+
+        def loss(share: float) -> float:
+            mean = offsets + share * (left_out.mean - offsets)
+            return replace(left_out, mean=mean, variance=share**2 * left_out.variance).loss(pool)
+
+        n = float(self._pool.class_weights.sum()) / self._pool.repetition
+        gain = n * (loss(0.0) - loss(1.0))
+        if gain > _BEYOND_CHANCE:
+            return 1.0
+        losses = n * np.array([loss(share) for share in _SHARES])
+        prior = np.full(len(_SHARES), (1.0 - _OF_ALL) / len(_SHARES))
+        prior[-1] += _OF_ALL
+        belief = prior * np.exp(losses.min() - losses)
+        doubt = 1.0 - float(_SHARES @ belief / belief.sum())
+        return max(1.0 - doubt * min(1.0, _OF_CHANCE / max(gain, 1.0)), _LEAST_SHARE)
 
     def _loss(self, model: Model) -> float:
         assert model.left_out is not None

@@ -136,6 +136,32 @@ class Model:
         """The scaled inducing points of the basis, of shape (M, D)."""
         return self.basis.points
 
+    def believed(self, share: float) -> "Model":
+        """The model whose latents depart from the log prior by a share of what they do here.
+
+        With kernel and noises share^2 times as large, and targets share times, all coefficients
+        stay: rows are added, taken away and left out as ever.
+        """
+        kernel = self.kernel.with_parameters(
+            self.kernel.parameters, share**2 * self.kernel.variance
+        )
+        basis = make_basis(kernel, self.points, self.jitter)
+        sums, grams = share * self.statistics.sums, share**2 * self.statistics.grams
+        transform = self.transform.believed(share)
+        left_out = self.left_out
+        if left_out is not None:
+            mean = left_out.mean - self.transform.offsets(self.prior)
+            mean = transform.offsets(self.prior) + share * mean
+            left_out = LeftOut(left_out.keys, mean, share**2 * left_out.variance)
+        return replace(
+            self,
+            basis=basis,
+            statistics=ClassStatistics(self.statistics.counts, sums, grams),
+            transform=transform,
+            left_out=left_out,
+            solved=None,
+        )
+
     @property
     def posterior(self) -> Posterior:
         """The solved regressions."""

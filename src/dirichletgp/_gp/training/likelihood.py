@@ -38,7 +38,7 @@ _DIRECTIONS = 100
 _LEAST_PROBABILITY = 1e-9
 # How far off the probabilities may be that it begins with: where a class is as unlikely as that,
 # its labels, not its probability, are what moves the means.
-_TOLERANCE = 1e-3
+_TOLERANCE = 5e-3
 # Left-out loss of all rows together, in nats, that a correction must gain, because its tau was
 # chosen. All rows are taken to gain as those that judge do.
 _WORTHWHILE = 1.0

@@ -195,6 +195,8 @@ class Trainer:
         if corrected is None or model is not finished:
             corrected = self._corrected(model, state)
         model = corrected
+        if self._rows_are_few and settled and self._may_be_plainer:
+            model = self._believed(model)
         with self.resources.progress.stage(Stage.INTERVALS):
             beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
         model = replace(model, beliefs=beliefs)
@@ -592,6 +594,16 @@ class Trainer:
             # What was predicted of rows without them is worth keeping.
             left_out = LeftOut.of(self.placer.pool, mean, judges.variance)
             model = replace(model, left_out=left_out)
+        return model
+
+    def _believed(self, model: Model) -> Model:
+        """The model with as much of its log-odds as rows that it left out let one believe."""
+        if model.left_out is None or not model.kernel.variance > few_rows.NOTHING:
+            return model
+        with self.resources.progress.stage(Stage.COMPARISON, "share of log-odds believed"):
+            model = self._few_rows.believed(model)
+            self.resources.progress.note(f"{model.transform.share:.2f}")
+            model.prepared(1)
         return model
 
     def _judges(self, model: Model, state: DirichletState) -> Judges | None:

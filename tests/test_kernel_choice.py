@@ -164,3 +164,16 @@ def test_a_stream_keeps_its_kernel_when_it_learns_anew(table):
 def test_names_that_are_not_known_are_told_the_others():
     with pytest.raises(ValueError, match=r"kernel='trees' is not known; pass one of \('auto', "):
         auto(kernel="trees").fit(*ripples(30))
+
+
+@pytest.mark.parametrize(
+    ("n", "n_columns", "is_tried"), [(1_400, 2, True), (1_700, 2, False), (1_700, 40, True)]
+)
+def test_one_lengthscale_for_all_is_tried_where_rows_are_few_or_columns_many(
+    n, n_columns, is_tried
+):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, n_columns))
+    _, losses = choice(auto().fit(X, X[:, 0] > 0))
+    assert ("rbf, one lengthscale" in losses) is is_tried
+    assert "rbf" in losses

@@ -106,7 +106,8 @@ def test_the_label_search_scores_as_the_one_with_a_factor_per_class(few):
         plain._coarse = even._coarse
         for noise in (0.05, 2.0):
             transform = LabelTransform.from_constants(5.0, noise, noise)
-            assert even.score(transform) == pytest.approx(plain.score(transform), rel=1e-8)
+            # One of them has some of its sums in single precision.
+            assert even.score(transform) == pytest.approx(plain.score(transform), rel=1e-6)
         # With handicaps, as the posterior scores its own rows when they are left out.
         transform = LabelTransform.from_constants(5.0, 0.4, 0.4, 0.7)
         one = Posterior.from_statistics(pooled, kernel.variance, transform, prior, workers)

@@ -24,11 +24,12 @@ from ..core.kernels import Kernel
 from ..core.parallel import Workers
 from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
-from ..rows.in_memory import InMemoryRows, fingerprints
+from ..rows.in_memory import InMemoryRows, fingerprints, folds_of
 from .fitted import LeftOut, Model
 from .inducing_points import PointPlacer
 from .kernel_search import KernelTraining, Objective, State, basis_of, searched
 from .label_search import LabelSearch, rows_that_score, scoring_rows
+from .likelihood import Judges
 from .plain_models import given_labels, linear_kernel
 from .settings import Progress, Stage, warn_caller
 
@@ -126,6 +127,18 @@ class FewRows:
             Stage.COMPARISON, "left-out predictions, cross-fitted"
         ):
             return cross_fitted(self._pool, learn, transform, self.prior, self.folds)
+
+    def judges(self, model: Model) -> Judges:
+        """All rows, each as the model has left it out, or as closed forms leave it out."""
+        pool = self._pool
+        vectors = model.basis.vectors(pool.X)
+        if model.left_out is None:
+            latents = model.posterior.latent_without_votes(vectors, pool.votes())
+        else:
+            place = model.left_out.places(pool.X, pool.codes)
+            latents = model.left_out.mean[place], model.left_out.variance[place]
+        own = np.ones(len(pool)) if pool.weights is None else pool.weights
+        return Judges(vectors, pool.codes, own, *latents, folds_of(pool.X))
 
     def best(self, learned: Model) -> Model:
         """The model, or a plainer one that predicts rows left out better."""

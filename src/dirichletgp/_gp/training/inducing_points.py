@@ -15,7 +15,9 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ..core.arrays import Array, Integers
 from ..core.kernels import Kernel
-from ..core.parallel import cholesky, solve_rows
+from ..core.parallel import Workers, cholesky, inverse_triangle, row_slices, solve_rows
+from ..core.probabilities.softmax import log_probability_of
+from ..core.regressions import Basis, LabelTransform, Posterior, shared_matrix
 from ..rows.in_memory import InMemoryRows
 from .settings import KernelSettings, Resources, Stage
 
@@ -26,6 +28,7 @@ POOL_ROWS = 20_000
 # Lloyd's algorithm gains little after this many steps: the points are a basis, not a clustering.
 _KMEANS_STEPS = 15
 _PIVOTS_PER_STEP = 50
+_BLOCK_ROWS = 512
 
 
 class PointPlacer:
@@ -89,6 +92,34 @@ class PointPlacer:
         """Rows of the pool whatever their class, each once, and where each row is among them."""
         rows, inverse = np.unique(self.pool.X, axis=0, return_inverse=True)
         return rows, inverse.ravel()
+
+
+def left_out_surprise(
+    pool: InMemoryRows, basis: Basis, transform: LabelTransform, prior: Array, workers: Workers
+) -> Array:
+    """One minus the probability of each row's own class when the row is left out, (n,).
+
+    Of many classes whose rows have one noise, one Gram does for all.
+    """
+    statistics = pool.class_statistics(basis, workers, pooled=transform.is_even)
+    s2 = basis.kernel.variance
+    posterior = Posterior.from_statistics(statistics, s2, transform, prior, workers)
+    shared = None
+    if len(posterior.roots) > 2:
+        matrix = shared_matrix(statistics.total, transform)
+        shared = inverse_triangle(cholesky(matrix, overwrite=True))
+
+    def of_rows(rows: slice) -> Array:
+        codes = pool.codes[rows]
+        vectors = basis.vectors(pool.X[rows])
+        explained = None
+        if shared is not None:
+            explained = posterior.explained_roughly(vectors, codes, shared)
+        latent = posterior.latent_without_votes(vectors, pool.votes(rows), explained)
+        return 1.0 - np.exp(log_probability_of(codes, *latent, coarse=True))
+
+    parts = workers.map(of_rows, row_slices(len(pool), _BLOCK_ROWS))
+    return np.maximum(np.concatenate(list(parts)), 0.0)
 
 
 def choose_points(

@@ -15,6 +15,7 @@ regressions are solved again in the main directions, from Grams of that size.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -109,6 +110,22 @@ def learned_correction(
         of_folds = found[best] @ projection.T
         weight = float(model.statistics.counts.sum())
         return Correction(of_folds[FOLDS], of_folds[:FOLDS], weight)
+
+
+def corrected_by(
+    judges: Judges, model: Model, pool: InMemoryRows, workers: Workers, progress: Progress
+) -> tuple[Model, Array]:
+    """The model with its correction, if it is worth one, and the left-out means (n, C) of judges.
+
+    Parameters are those of `learned_correction`.
+    """
+    correction = learned_correction(model, pool, judges, workers, progress)
+    if correction is None:
+        return model, judges.mean
+    assert model.solved is not None
+    solved = model.solved.corrected(correction, correction.weight)
+    mean = judges.mean + correction.without_fold(judges.vectors, judges.fold)
+    return replace(model, correction=correction, solved=solved), mean
 
 
 def _losses(

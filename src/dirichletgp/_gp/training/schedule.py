@@ -30,17 +30,16 @@ import numpy as np
 
 from ..core.arrays import Array
 from ..core.kernels import Kernel
-from ..core.parallel import Workers, cholesky, inverse_triangle, row_slices
-from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import Basis, LabelTransform, Posterior, shared_matrix
+from ..core.parallel import Workers
+from ..core.regressions import Basis, LabelTransform, Posterior
 from ..core.statistics import ClassStatistics
 from ..rows.door import LabelledRows
-from ..rows.in_memory import InMemoryRows, are_mostly_alone, folds_of
+from ..rows.in_memory import InMemoryRows, are_mostly_alone
 from . import few_rows
 from .cutting import Cutter
 from .even_labels import EvenLabelSearch, rows_for_many_classes
 from .fitted import LeftOut, Model
-from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer
+from .inducing_points import FEW_POINTS, POOL_ROWS, PointPlacer, left_out_surprise
 from .kernel_search import (
     TOLERANCE,
     BoundObjective,
@@ -51,7 +50,7 @@ from .kernel_search import (
     warn_of_jitter,
 )
 from .label_search import MIDDLE_ALPHA, LabelSearch, rows_that_score, scoring_rows
-from .likelihood import Judges, learned_correction
+from .likelihood import Judges, corrected_by
 from .log_odds import learned_beliefs
 from .plain_models import FREQUENCIES, Loss, plain_losses, warn_of_plain_model
 from .record import FIRST_ALPHA, DirichletState, Expected, TrainingRecord, Watcher
@@ -75,7 +74,6 @@ _ALPHA_OF_ALONE, _ALPHA_OF_MANY_ALONE = 0.1, 0.003
 # Up to so many rows, and so many probabilities of them, the kernel has to be learned with care, and
 # can be: with so many points, even if the final model is exact.
 _FEW_ROWS, _FEW_PROBABILITIES, _POINTS_FOR_FEW_ROWS = 1_500, 30_000, 256
-_BLOCK_ROWS = 512
 # A search for the kernel ends when a step gains less than this part of the bound.
 _ENOUGH = 3e-5
 # A search with all points may take this part of max_iter: three times as many steps left the MNLL
@@ -409,31 +407,10 @@ class Trainer:
         if len(self.placer.pool) * len(self.rows.prior) > _MOST_PROBABILITIES:
             return None
         with self.resources.progress.stage(Stage.LEFT_OUT):
-            return self._surprise(state) + _SURPRISE_FLOOR
-
-    def _surprise(self, state: DirichletState) -> Array:
-        """One minus the probability of each pool row's own class when it is left out, (n,)."""
-        pool = self.placer.pool
-        workers = self.resources.workers
-        basis, state = basis_of(state)
-        statistics = pool.class_statistics(basis, workers, pooled=self._pooled)
-        posterior = self._posterior(statistics, state.kernel.variance, state.transform)
-        shared = None
-        if len(posterior.roots) > 2:
-            matrix = shared_matrix(statistics.total, state.transform)
-            shared = inverse_triangle(cholesky(matrix, overwrite=True))
-
-        def of_rows(rows: slice) -> Array:
-            codes = pool.codes[rows]
-            vectors = basis.vectors(pool.X[rows])
-            explained = None
-            if shared is not None:
-                explained = posterior.explained_roughly(vectors, codes, shared)
-            latent = posterior.latent_without_votes(vectors, pool.votes(rows), explained)
-            return 1.0 - np.exp(log_probability_of(codes, *latent, coarse=True))
-
-        parts = workers.map(of_rows, row_slices(len(pool), _BLOCK_ROWS))
-        return np.maximum(np.concatenate(list(parts)), 0.0)
+            basis, state = basis_of(state)
+            model = basis, state.transform, self.rows.prior
+            surprise = left_out_surprise(self.placer.pool, *model, self.resources.workers)
+            return surprise + _SURPRISE_FLOOR
 
     def _finish(self, state: DirichletState, watcher: Watcher) -> Model:
         """The pass over all rows, and the label transform."""
@@ -582,19 +559,12 @@ class Trainer:
         judges = self._judges(model, state)
         if judges is None or not model.kernel.variance > few_rows.NOTHING:
             return model
-        workers, progress = self._threads, self.resources.progress
-        correction = learned_correction(model, self.placer.pool, judges, workers, progress)
-        mean = judges.mean
-        if correction is not None:
-            assert model.solved is not None
-            solved = model.solved.corrected(correction, correction.weight)
-            model = replace(model, correction=correction, solved=solved)
-            mean = mean + correction.without_fold(judges.vectors, judges.fold)
+        pool, progress = self.placer.pool, self.resources.progress
+        corrected, mean = corrected_by(judges, model, pool, self._threads, progress)
         if self._rows_are_few:
             # What was predicted of rows without them is worth keeping.
-            left_out = LeftOut.of(self.placer.pool, mean, judges.variance)
-            model = replace(model, left_out=left_out)
-        return model
+            corrected = replace(corrected, left_out=LeftOut.of(pool, mean, judges.variance))
+        return corrected
 
     def _believed(self, model: Model) -> Model:
         """The model with as much of its log-odds as rows that it left out let one believe."""
@@ -611,30 +581,19 @@ class Trainer:
         if self.settings.label_transform != "learned" or self._pooled:
             return None
         if self._rows_are_few:
-            return self._judges_of_few(model, state)
+            if self._labels_are_guessed or not self._few_rows.can_judge:
+                return None
+            if model.left_out is None and self._steps > 0:
+                # A kernel that was learned from the rows must not flatter them.
+                left_out = self._few_rows.left_out(state, self._objective, model.transform)
+                model = replace(model, left_out=left_out)
+            return self._few_rows.judges(model)
         search = self._search
         if search is None or search.rows.fold is None:
             return None
         rows, fold = search.rows, search.rows.fold
         latents = search.latents(model.transform)
         return Judges(rows.vectors, rows.codes, rows.weights, *latents, fold)
-
-    def _judges_of_few(self, model: Model, state: DirichletState) -> Judges | None:
-        """All rows, where they can judge: a kernel that was learned from them must not flatter."""
-        if self._labels_are_guessed or not self._few_rows.can_judge:
-            return None
-        pool = self.placer.pool
-        vectors = model.basis.vectors(pool.X)
-        left_out = model.left_out
-        if left_out is None and self._steps > 0:
-            left_out = self._few_rows.left_out(state, self._objective, model.transform)
-        if left_out is None:
-            latents = model.posterior.latent_without_votes(vectors, pool.votes())
-        else:
-            place = left_out.places(pool.X, pool.codes)
-            latents = left_out.mean[place], left_out.variance[place]
-        own = np.ones(len(pool)) if pool.weights is None else pool.weights
-        return Judges(vectors, pool.codes, own, *latents, folds_of(pool.X))
 
     def _gain(self, model: Model, other: Model) -> Loss:
         """How much less left-out rows cost under another model, the same rows for both."""

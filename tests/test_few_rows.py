@@ -1,5 +1,6 @@
 """Few or noisy rows: no row explains itself alone, and left-out predictions are honest."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -201,7 +202,7 @@ def test_a_believed_share_scales_what_latents_depart_from_the_prior_by(n_classes
     classifier, X, y = doubted(n_classes)
     model = classifier._fitted.model
     share = 0.6
-    other = model.believed(share)
+    other = model.scaled(share)
     rows = classifier._fitted.encoder.scale(X)
     mean, variance = model.posterior.latent(model.basis.vectors(rows))
     smaller_mean, smaller_variance = other.posterior.latent(other.basis.vectors(rows))
@@ -216,16 +217,16 @@ def test_a_believed_share_scales_what_latents_depart_from_the_prior_by(n_classes
         m.posterior.latent_without_votes(m.basis.vectors(rows), votes) for m in (model, other)
     ]
     np.testing.assert_allclose(left_out[1][1], share**2 * left_out[0][1], rtol=1e-6)
-    assert other.transform.share == pytest.approx(share * model.transform.share)
+    assert other.transform.believed == pytest.approx(share * model.transform.believed)
 
 
-def test_what_is_believed_is_the_posterior_mean_of_the_share():
+def test_what_is_believed_is_the_posterior_mean_of_the_share_unless_chance_gains_less():
     classifier, X, y = doubted()
     model = classifier._fitted.model
-    kept, share = model.left_out, model.transform.share
+    kept, share = model.left_out, model.transform.believed
     assert 0.5 < share < 0.99
     # As it was before: everything believed.
-    whole = model.believed(1.0 / share)
+    whole = model.scaled(1.0 / share)
     offsets = whole.transform.offsets(whole.prior)
     shares = np.linspace(0.0, 1.0, 21)
     keys, n = fingerprints(classifier._fitted.encoder.scale(X), y), len(y)
@@ -251,7 +252,7 @@ def test_of_rows_that_say_enough_everything_is_believed():
     X = rng.standard_normal((400, 2))
     y = (X[:, 0] > 0).astype(int)
     classifier = DirichletGPClassifier("rbf", random_state=0).fit(X, y)
-    assert classifier.label_transform_.share == 1.0
+    assert classifier.label_transform_.believed == 1.0
 
 
 @pytest.mark.filterwarnings("ignore:Rows left out:RuntimeWarning")
@@ -262,7 +263,7 @@ def test_fifty_rows_that_seem_to_say_something_by_chance_are_not_believed_wholly
     X, y = rng.standard_normal((50, 2)), rng.integers(0, 2, 50)
     classifier = DirichletGPClassifier(random_state=0).fit(X, y)
     model = classifier._fitted.model
-    assert model.kernel.variance < 1e-6 or model.transform.share < 0.95
+    assert model.kernel.variance < 1e-6 or model.transform.believed < 0.95
 
 
 def test_a_share_that_is_believed_survives_a_file_and_rows_that_come_and_go(tmp_path):
@@ -275,3 +276,36 @@ def test_a_share_that_is_believed_survives_a_file_and_rows_that_come_and_go(tmp_
     moved = again.partial_fit(X[:7] + 0.1, y[:7]).predict_proba(X)
     assert np.abs(moved - p).max() > 1e-4
     np.testing.assert_allclose(again.forget(X[:7] + 0.1, y[:7]).predict_proba(X), p, atol=1e-9)
+
+
+def test_the_bound_is_that_of_the_model_before_a_share_is_believed():
+    model = doubted(3)[0]._fitted.model
+    for share in (0.7, 0.3):
+        assert model.scaled(share).bound == pytest.approx(model.bound, rel=1e-9)
+
+
+def test_nothing_is_doubted_where_nothing_is_learned():
+    X, y, *_ = linear_problem(60, 2, 1)
+    classifier = DirichletGPClassifier("rbf", max_iter=0, random_state=0).fit(X, y)
+    assert classifier.label_transform_.believed == 1.0
+    own = DirichletGPClassifier("rbf", lengthscale=2.0, variance=1.5, max_iter=0).fit(X, y)
+    assert own.variance_ == 1.5
+
+
+def test_a_refreshed_model_begins_at_the_kernel_that_was_learned():
+    """Not at the one whose variance is that of a share of the log-odds."""
+    classifier, X, y = doubted()
+    whole = copy.deepcopy(classifier)
+    model = whole._fitted.model
+    model = model.scaled(1.0 / model.transform.believed)
+    whole._result = replace(whole._fitted, model=model)
+    refreshed = [each.refresh(X, y) for each in (classifier, whole)]
+    variances = [each.variance_ for each in refreshed]
+    assert variances[0] == pytest.approx(variances[1], rel=1e-3)
+    assert refreshed[0].label_transform_.believed == 1.0
+
+
+def test_a_compact_model_believes_the_same_share():
+    classifier, X, _ = doubted(3)
+    p = classifier.predict_proba(X)
+    np.testing.assert_allclose(classifier.compact().predict_proba(X), p, atol=1e-4)

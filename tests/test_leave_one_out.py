@@ -13,7 +13,7 @@ from dirichletgp._gp.core.regressions import make_basis
 from dirichletgp._gp.core.statistics import ClassStatistics
 from dirichletgp._gp.rows.in_memory import InMemoryRows
 from dirichletgp._gp.training.fitted import Model
-from dirichletgp._gp.training.label_search import LabelSearch, ScoringRows
+from dirichletgp._gp.training.label_search import ALPHAS, LabelSearch, ScoringRows
 
 
 def basis_of(p):
@@ -160,6 +160,25 @@ def test_the_score_is_right_when_only_the_likeliest_classes_are_computed_anew(wo
     assert search.score(start) == pytest.approx(full[0], rel=1e-3)
     restricted = [search.score(transform) for transform in transforms]
     np.testing.assert_allclose(restricted, full, rtol=0.03)
+
+
+def test_the_best_alpha_is_the_same_from_wherever_it_is_looked_for(workers):
+    search, _, _ = search_of(referee.problem(2), workers)
+    found = search.best_alpha()
+    assert found[1] in ALPHAS
+    assert search.best_alpha(ALPHAS[0]) == search.best_alpha(ALPHAS[-1]) == found
+
+
+@pytest.mark.parametrize("n_classes", [2, 6])
+def test_a_share_that_is_believed_is_scored_as_the_posterior_has_it(n_classes, workers):
+    p = referee.problem(n_classes, weighted=True)
+    search, whole, vectors = search_of(p, workers)
+    transform = LabelTransform.from_constants(4.0, 0.5, 1.0).scaled(0.6)
+    posterior = model_of(p, whole, transform).posterior
+    mean, variance = search.latents(transform)
+    expected = posterior.latent_without_row(vectors, p.codes, p.weights)
+    np.testing.assert_allclose(mean - mean[:, :1], expected[0] - expected[0][:, :1], atol=1e-4)
+    np.testing.assert_allclose(variance, expected[1], rtol=1e-4)
 
 
 def test_the_papers_criterion_scores_rows_without_leaving_them_out(workers):

@@ -715,7 +715,11 @@ class DirichletGPClassifier(DecidingClassifier):
         codes = fitted.encoder.codes(labels, _ADVICE)
         weights = sample_weights(sample_weight, len(rows))
         coded = Chunk(rows, codes, weights).of_positive_weight()
-        start = fitted.model.kernel
+        model = fitted.model
+        start = model.kernel
+        if model.transform.believed < 1.0:  # of few rows; others may be believed wholly
+            whole = start.variance / model.transform.believed**2
+            start = start.with_parameters(start.parameters, whole)
         trained = self._trained_on(coded, fitted.classes, fitted.features, start)
         self._result = streams.with_word_of_regions(trained, fitted.model)
         return self

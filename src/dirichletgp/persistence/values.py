@@ -100,7 +100,7 @@ def transform_restored(content: Mapping[str, Any]) -> LabelTransform:
         noise_in=real_number(content["noise_in"], "noise", POSITIVE),
         noise_out=real_number(content["noise_out"], "noise", POSITIVE),
         handicap=real_number(content.get("handicap", 0.0), "handicap", _HANDICAPS),
-        share=real_number(content.get("share", 1.0), "share", _SHARES),
+        believed=real_number(content.get("believed", 1.0), "share that is believed", _SHARES),
     )
 
 

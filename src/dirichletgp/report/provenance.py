@@ -50,6 +50,8 @@ def _gaussian_process(classifier: Any) -> list[tuple[str, str]]:
             f"noise {transform.noise_in:.3g} in and {transform.noise_out:.3g} out of the class",
         ),
     ]
+    if transform.believed < 1.0:
+        pairs.append(("Believed of the log-odds, as rows are few", f"{transform.believed:.0%}"))
     pairs += _regions(classifier)
     for stage in getattr(classifier, "history_", []):
         if stage["stage"] == Stage.CHOICE.value and stage["note"]:

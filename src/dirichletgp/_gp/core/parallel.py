@@ -415,7 +415,8 @@ def multiply_columns_transposed(lower: Array, columns: Array) -> Array:
 def coarse_squares(inverse: AnyArray, rows: AnyArray) -> Array:
     """Squared lengths (n,) of ``rows @ inverse.T`` for a triangle, all of single precision.
 
-    Right to about 1e-6 of the squared length of a row; the rows are overwritten.
+    Right to about 1e-6 of the squared length of a row, times that of the triangle if it is longer
+    than one; the rows are overwritten.
     """
     _check(inverse, rows, dtype=np.float32)
     n, m = rows.shape

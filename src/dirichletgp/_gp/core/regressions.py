@@ -56,9 +56,9 @@ class LabelTransform:
     handicap : float, default=0
         Of half of the mean latent of a class's own rows, the share that is taken off its latent;
         of many classes only (`handicaps.py`).
-    share : float, default=1
-        How much of the log-odds of a model of few rows is believed (`Model.believed`); targets and
-        noises are as much smaller already.
+    believed : float, default=1
+        The share of the log-odds that is believed of a model of few rows. Separation and deviations
+        of the noises are so much smaller already.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class LabelTransform:
     noise_in: float
     noise_out: float
     handicap: float = 0.0
-    share: float = 1.0
+    believed: float = 1.0
 
     @classmethod
     def dirichlet(cls, alpha_epsilon: float) -> "LabelTransform":
@@ -152,13 +152,14 @@ class LabelTransform:
     def residuals(self, prior: Array) -> tuple[Array, Array]:
         """Targets without the offsets: r1 (C,) of rows in the class, r0 (C,) of rows out of it.
 
-        Of a log prior they lack as much as is believed of everything else.
+        The log prior counts by the share that is believed, as the targets do already.
         """
         offsets = self.offsets(prior)
-        believed = self.share * offsets + (1.0 - self.share) * offsets.mean()
-        return self.target_in - believed, self.target_out - believed
+        level = offsets.mean()
+        counted = self.believed * (offsets - level) + level if self.believed < 1.0 else offsets
+        return self.target_in - counted, self.target_out - counted
 
-    def believed(self, share: float) -> "LabelTransform":
+    def scaled(self, share: float) -> "LabelTransform":
         """The transform that moves latents by a share of what this one moves them by."""
         return LabelTransform(
             share * self.target_in,
@@ -166,7 +167,7 @@ class LabelTransform:
             share**2 * self.noise_in,
             share**2 * self.noise_out,
             self.handicap,
-            share * self.share,
+            share * self.believed,
         )
 
 

@@ -7,9 +7,9 @@ one under that kernel. By these predictions the learned model competes with one 
 linear and with the class frequencies, and gives way to them where they are better. They have no
 kernel to learn, so their own leave-one-out is honest.
 
-A model that wins may still owe a part of its gain to chance. How much of its log-odds is to be
-believed is then a number between nothing (the frequencies) and all, with a posterior that left-out
-rows give; its mean is taken.
+A model that wins may still owe a part of its gain to chance. How much of its log-odds is right is
+a number between nothing (the frequencies) and all, with a posterior that left-out rows give. The
+mean of that is believed of gains that chance may have brought, and more of larger ones.
 """
 
 from collections.abc import Callable
@@ -55,6 +55,7 @@ _SHARES, _OF_ALL = np.linspace(0.0, 1.0, 21), 0.2
 # Chance gains up to about so much left-out loss, in nats. A model that gains more is doubted less,
 # and one that gains far more is not doubted.
 _OF_CHANCE, _BEYOND_CHANCE = 10.0, 200.0
+# The least share, with which a model can still be computed, and one that is as good as all.
 _LEAST_SHARE, _AS_GOOD_AS_ALL = 0.02, 0.995
 # Losses this close are those of one and the same prediction.
 _TIE = 1e-6
@@ -167,19 +168,18 @@ class FewRows:
             return self._constant(learned)
         return models[best]
 
-    def believed(self, model: Model) -> Model:
+    def doubted(self, model: Model) -> Model:
         """The model with as much of its log-odds as left-out rows let one believe."""
         assert model.left_out is not None
-        share = self._believed_share(model.left_out, model.transform.offsets(self.prior))
-        return model if share > _AS_GOOD_AS_ALL else model.believed(share)
+        share = self._right_share(model.left_out, model.transform.offsets(self.prior))
+        return model if share > _AS_GOOD_AS_ALL else model.scaled(share)
 
-    def _believed_share(self, left_out: LeftOut, offsets: Array) -> float:
-        """The posterior mean of the share of left-out log-odds that is right."""
+    def _right_share(self, left_out: LeftOut, offsets: Array) -> float:
+        """How much of left-out log-odds, less the offsets (C,), is to be believed."""
         pool = self._pool
 
         def loss(share: float) -> float:
-            mean = offsets + share * (left_out.mean - offsets)
-            return replace(left_out, mean=mean, variance=share**2 * left_out.variance).loss(pool)
+            return left_out.scaled(share, offsets).loss(pool)
 
         n = float(self._pool.class_weights.sum()) / self._pool.repetition
         gain = n * (loss(0.0) - loss(1.0))

@@ -55,6 +55,11 @@ class LeftOut:
         order = np.argsort(keys)
         return cls(keys[order], mean[order], variance[order])
 
+    def scaled(self, share: float, before: Array, after: Array | None = None) -> "LeftOut":
+        """With a share of what latents depart from offsets (C,) by; other offsets may follow."""
+        mean = share * (self.mean - before) + (before if after is None else after)
+        return LeftOut(self.keys, mean, share**2 * self.variance)
+
     def log_probabilities(self, rows: InMemoryRows) -> Array:
         """Log probabilities (n,) of the classes of rows that are all kept."""
         place = self.places(rows.X, rows.codes)
@@ -136,7 +141,7 @@ class Model:
         """The scaled inducing points of the basis, of shape (M, D)."""
         return self.basis.points
 
-    def believed(self, share: float) -> "Model":
+    def scaled(self, share: float) -> "Model":
         """The model whose latents depart from the log prior by a share of what they do here.
 
         With kernel and noises share^2 times as large, and targets share times, all coefficients
@@ -145,17 +150,15 @@ class Model:
         kernel = self.kernel.with_parameters(
             self.kernel.parameters, share**2 * self.kernel.variance
         )
-        basis = make_basis(kernel, self.points, self.jitter)
         sums, grams = share * self.statistics.sums, share**2 * self.statistics.grams
-        transform = self.transform.believed(share)
+        transform = self.transform.scaled(share)
         left_out = self.left_out
         if left_out is not None:
-            mean = left_out.mean - self.transform.offsets(self.prior)
-            mean = transform.offsets(self.prior) + share * mean
-            left_out = LeftOut(left_out.keys, mean, share**2 * left_out.variance)
+            before, after = (each.offsets(self.prior) for each in (self.transform, transform))
+            left_out = left_out.scaled(share, before, after)
         return replace(
             self,
-            basis=basis,
+            basis=make_basis(kernel, self.points, self.jitter),
             statistics=ClassStatistics(self.statistics.counts, sums, grams),
             transform=transform,
             left_out=left_out,
@@ -211,12 +214,20 @@ class Model:
 
     @cached_property
     def bound(self) -> float:
-        """The collapsed bound under the Dirichlet transform: others mean other targets."""
+        """The collapsed bound under the Dirichlet transform: others mean other targets.
+
+        Where a share of the log-odds is believed, it is that of the model before: densities of
+        targets that are share times as large are 1 / share times as large.
+        """
         transform = LabelTransform.dirichlet(self.alpha_epsilon)
         if self.statistics.is_pooled:
             transform = LabelTransform.even(self.alpha_epsilon, self.prior)
-        solved = self.solve(transform)
-        return collapsed_bound(self.statistics, solved)
+        share = self.transform.believed
+        if share == 1.0:
+            return collapsed_bound(self.statistics, self.solve(transform))
+        solved = self.solve(transform.scaled(share))
+        n_targets = float(self.statistics.counts.sum()) * len(self.prior)
+        return collapsed_bound(self.statistics, solved) + n_targets * float(np.log(share))
 
     def solve(self, transform: LabelTransform, n_jobs: int | None = 1) -> Posterior:
         """The regressions for a transform, solved."""

@@ -59,7 +59,8 @@ _ITERATIONS, _TOLERANCE = 12, 1e-4
 _ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 4
 # Rows of many classes and more columns than this are embeddings, whose columns are all of a kind:
 # tables are not tried. Where columns are fewer and rows are not few, a lengthscale each is never
-# much worse than one for all (at most 1 % in trials of twelve tables), which is not tried.
+# much worse than one for all, which is not tried: in trials of twelve tables, five of them with
+# categories, at most 1 %.
 _MOST_FEW_COLUMNS = 32
 _NOISY = 0.3  # the alpha_epsilon that kernels are learned with
 
@@ -168,7 +169,7 @@ def choose_family(
 
 
 def _worth_a_trial(among: Sequence[Family], few: Material, many: bool) -> Sequence[Family]:
-    """The families that may win, for some of the rows; `many` says whether classes are many."""
+    """The families that are tried on these rows; `many` says whether classes are many."""
     n_rows, n_columns = few.sample.X.shape
     has_few_columns = n_columns <= _MOST_FEW_COLUMNS
     if many and not has_few_columns and few.columns.is_plain:

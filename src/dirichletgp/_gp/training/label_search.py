@@ -341,7 +341,8 @@ class LabelSearch:
         n_classes = len(self.prior)
         log_prior = np.log(self.prior)
         centred = log_prior - log_prior.mean()
-        # Residuals are separation * (1 - 1/C or -1/C) minus the centred log prior.
+        # Residuals are separation * (1 - 1/C or -1/C) minus what counts of the centred log prior.
+        counted = transform.believed * centred
         share = 1.0 / n_classes
         shared = shared_matrix(self._total, transform)
         sums = self.statistics.sums
@@ -364,12 +365,14 @@ class LabelSearch:
             inside = u1 * sums[c]
             outside = u0 * (all_sums - sums[c])
             by_separation = (1.0 - share) * inside - share * outside
-            b = np.stack([by_separation, -centred[c] * (inside + outside)])
+            b = np.stack([by_separation, -counted[c] * (inside + outside)])
             coefficients = solve_rows_transposed(factor, solve_rows(factor, b))
             rows = np.flatnonzero(self._active[:, c])
             quadratic[rows, c] = self._squares(factor, rows)
             return self.rows.vectors @ coefficients.T
 
+        if self._coarse:
+            _ = self._in_single  # by this thread, for all
         values = np.stack(list(self.workers.map(of_class, range(n_classes))), axis=1)
         slope, intercept = values[..., 0], values[..., 1]
         unexplained = self._unexplained[:, None]
@@ -378,7 +381,7 @@ class LabelSearch:
         h = leverage(precision, quadratic, self.kernel_variance)
         return Predicted(
             mean_without_row(slope, inside / np.where(precision > 0, precision, 1.0) - share, h),
-            mean_without_row(intercept, -centred, h) + centred,
+            mean_without_row(intercept, -counted, h) + centred,
             unexplained + quadratic / (1.0 - h),
         )
 

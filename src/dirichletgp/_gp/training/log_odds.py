@@ -37,6 +37,8 @@ _OF_CONSTANT = 4.0
 _LEAST_PROBABILITY = 1e-9
 # Up to so many rows, fewer if there are many classes, are all asked, each as if left out.
 _FEW_ROWS, _FEWEST_ROWS, _FEW_PROBABILITIES = 2_000, 300, 10_000
+# So many probabilities are computed exactly.
+_EXACT_PROBABILITIES = 4_000
 # Of more rows so many are asked.
 _SOME_ROWS, _SOME_PROBABILITIES = 5_000, 30_000
 _BLOCK_ROWS, _TOLERANCE = 512, 1e-4
@@ -137,7 +139,7 @@ def predicted(
 ) -> tuple[Array, Array]:
     """Features (n, r) of rows in some directions, and their class probabilities (n, C).
 
-    Where rows are not few, no probability is off by more than the tolerance.
+    Where these are many, no probability is off by more than the tolerance; few are exact.
     """
     posterior, basis = model.solved, model.basis
     assert posterior is not None
@@ -145,7 +147,7 @@ def predicted(
     projection = basis.of_kernel_vectors(directions.vectors.T).T
     projection /= np.sqrt(posterior.variance)
     predictor = None
-    if len(rows) * rows.n_classes > 2 * _FEW_ROWS:
+    if len(rows) * rows.n_classes > _EXACT_PROBABILITIES:
         predictor = make_predictor(basis, posterior, model.statistics.grams)
 
     def of_rows(place: slice) -> tuple[Array, Array]:

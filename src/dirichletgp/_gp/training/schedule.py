@@ -14,8 +14,9 @@
 6. Labels: the constants of the label transform by leave-one-out, on a sample of the rows.
 7. Correction: the means are moved towards the likelihood of labels, if left-out rows gain.
 
-With few rows 2 and 4 are skipped, and the model has to beat plainer ones (`few_rows.py`). If many
-rows are predicted better by plain ones, all is learned again from longer lengthscales.
+With few rows 2 and 4 are skipped, the model has to beat plainer ones, and as much of its log-odds
+is believed as left-out rows let one (`few_rows.py`). If many rows are predicted better by plain
+models, all is learned again from longer lengthscales.
 Where there are no more rows than points, the rows themselves are the points: the exact model.
 Many classes share one noise and one Gram (`even_labels.py`): 2, the steps of 4 and the comparison
 are skipped. Many rows may be cut into regions (`cutting.py`): these are proposed after 2 and
@@ -182,7 +183,8 @@ class Trainer:
                 if record is not None:
                     record.keep_decision()
                 return self._cut(cutter, state, record)
-        if self.settings.max_iter > 0 and settled and not self._labels_are_guessed:
+        compared = self.settings.max_iter > 0 and settled and not self._labels_are_guessed
+        if compared:
             if self._rows_are_few:
                 model = self._compared(model, state)
             elif self._may_be_plainer:
@@ -193,8 +195,8 @@ class Trainer:
         if corrected is None or model is not finished:
             corrected = self._corrected(model, state)
         model = corrected
-        if self._rows_are_few and settled and self._may_be_plainer:
-            model = self._believed(model)
+        if compared and self._rows_are_few and self._may_be_plainer:
+            model = self._doubted(model)
         with self.resources.progress.stage(Stage.INTERVALS):
             beliefs = learned_beliefs(model, self.placer.pool, self.resources, self._pooled)
         model = replace(model, beliefs=beliefs)
@@ -566,13 +568,13 @@ class Trainer:
             corrected = replace(corrected, left_out=LeftOut.of(pool, mean, judges.variance))
         return corrected
 
-    def _believed(self, model: Model) -> Model:
+    def _doubted(self, model: Model) -> Model:
         """The model with as much of its log-odds as rows that it left out let one believe."""
         if model.left_out is None or not model.kernel.variance > few_rows.NOTHING:
             return model
         with self.resources.progress.stage(Stage.COMPARISON, "share of log-odds believed"):
-            model = self._few_rows.believed(model)
-            self.resources.progress.note(f"{model.transform.share:.2f}")
+            model = self._few_rows.doubted(model)
+            self.resources.progress.note(f"{model.transform.believed:.2f}")
             model.prepared(1)
         return model
 

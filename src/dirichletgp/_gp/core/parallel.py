@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Integral
 from threading import Event, Lock
 from types import TracebackType
@@ -289,21 +289,33 @@ def _call(
 ) -> int:
     """Call a Fortran routine, all by reference; returns what its last integer was left with.
 
-    A number of single precision is an array without axes.
+    That is the only number that a routine may change. One of single precision is an array without
+    axes.
     """
     function, integer = routine
-    kept: list[Any] = []
-    for argument in arguments:
-        if isinstance(argument, str):
-            kept.append(ctypes.c_char(argument.encode()))
-        elif isinstance(argument, int):
-            kept.append(integer(argument))
-        elif isinstance(argument, float):
-            kept.append(ctypes.c_double(argument))
-        else:
-            kept.append(argument)
-    function(*[k.ctypes.data if isinstance(k, np.ndarray) else ctypes.addressof(k) for k in kept])
-    return int(kept[-1].value)
+    last = integer(arguments[-1])
+    kept = [
+        (argument, argument.ctypes.data)
+        if isinstance(argument, np.ndarray)
+        else _constant(argument, integer)
+        for argument in arguments[:-1]
+    ]
+    function(*[address for _, address in kept], ctypes.addressof(last))
+    return int(last.value)
+
+
+@lru_cache(maxsize=1_024, typed=True)
+def _constant(value: str | int | float, integer: type) -> tuple[Any, int]:
+    """A number or letter as Fortran reads it, and its address; to make it costs more than to call.
+
+    It must be kept as long as the address is in use.
+    """
+    made: Any
+    if isinstance(value, str):
+        made = ctypes.c_char(value.encode())
+    else:
+        made = integer(value) if isinstance(value, int) else ctypes.c_double(value)
+    return made, ctypes.addressof(made)
 
 
 _dsyrk = _routine(cython_blas, "dsyrk")

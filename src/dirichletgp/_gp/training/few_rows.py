@@ -42,8 +42,9 @@ _FEWEST_ROWS = 20
 _FOLDS = 5
 # Kernels of folds start with all features alike: which of them matter they find out themselves.
 _FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-4
-# Evaluations of the label search of a plainer model, which usually loses.
-_EVALUATIONS = 10
+# Evaluations of the label search of a plainer model, which usually loses; of several classes each
+# takes long.
+_EVALUATIONS, _EVALUATIONS_FOR_MANY, _SOME_CLASSES = 10, 6, 8
 NOTHING = 1e-8
 """Variance of an all but constant model."""
 # Left-out loss (of all rows together, in nats) that a model must gain to be chosen: one for every
@@ -217,7 +218,9 @@ class FewRows:
         if transform is None:
             start = LabelTransform.dirichlet(learned.alpha_epsilon)
             search = self.label_search(basis, statistics)
-            transform = search.best_transform(start, _EVALUATIONS)
+            several = len(self.prior) > _SOME_CLASSES
+            evaluations = _EVALUATIONS_FOR_MANY if several else _EVALUATIONS
+            transform = search.best_transform(start, evaluations)
         posterior = Posterior.from_statistics(
             statistics, basis.kernel.variance, transform, self.prior, workers
         )

@@ -55,7 +55,7 @@ _POINTS, _POINTS_FOR_FEW = 256, 128
 # Of more classes than this, each costs as much as the rows.
 _SOME_CLASSES = 8
 _ITERATIONS, _TOLERANCE = 12, 1e-4
-# The same for many classes, which differ less in what they gain from a kernel.
+# Several or many classes differ less in what they gain from a kernel; many classes have fewer rows.
 _ROWS_OF_MANY, _ITERATIONS_FOR_MANY, _NOISES_OF_MANY = 4_000, 10, 4
 # Rows of many classes and more columns than this are embeddings, whose columns are all of a kind:
 # tables are not tried. Where columns are fewer and rows are not few, a lengthscale each is never
@@ -330,6 +330,7 @@ class _Trial:
             return WithBelief(bound, self.typical, len(self.prior))
 
         start = State(self.typical, points)
-        steps = _ITERATIONS_FOR_MANY if self.pooled else _ITERATIONS
+        several = self.rows.n_classes > _SOME_CLASSES
+        steps = _ITERATIONS_FOR_MANY if several else _ITERATIONS
         found = searched(objective, start, steps, _TOLERANCE, Progress(0))
         return found.kernel, points, found.jitter

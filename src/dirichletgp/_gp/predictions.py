@@ -500,7 +500,7 @@ class FittedClassifier(ClassifierMixin, BaseEstimator):
         Closed form, at the price of a prediction; what the likelihood of labels adds to the means
         is that of a fold without the row. Honest given the scaler, inducing points, kernel and
         label transform, which did see the rows. With up to 1,500 training rows that would
-        flatter the model: then the kernel, too, was learned without the row (five folds, when the
+        flatter the model: then the kernel, too, was learned without the row (four folds, when the
         model was fitted), until rows are added or taken away.
 
         Parameters

@@ -39,7 +39,7 @@ AnyState = TypeVar("AnyState", bound=State)
 _POINTS = 256
 # Fewer rows than this cannot judge.
 _FEWEST_ROWS = 20
-_FOLDS = 5
+_FOLDS = 4
 # Kernels of folds start with all features alike: which of them matter they find out themselves.
 _FOLD_ITERATIONS, _FOLD_TOLERANCE = 15, 1e-4
 # Evaluations of the label search of a plainer model, which usually loses; of several classes each

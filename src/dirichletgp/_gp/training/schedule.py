@@ -24,7 +24,7 @@ compared with the model of 7.
 """
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -300,13 +300,17 @@ class Trainer:
         # steps along a flat bound would gain. Otherwise the bound is all there is.
         learned = self.settings.label_transform == "learned"
         tolerance = _ENOUGH if learned else TOLERANCE
-        return self.training.run(state, self._objective, max_iter, tolerance).state
+        # Few rows too: here nothing else runs beside it, as folds do when they are left out.
+        objective = partial(self._objective, workers=self._threads)
+        return self.training.run(state, objective, max_iter, tolerance).state
 
-    def _objective(self, sample: InMemoryRows, state: DirichletState) -> WithBelief:
+    def _objective(
+        self, sample: InMemoryRows, state: DirichletState, workers: Workers | None = None
+    ) -> WithBelief:
         """The collapsed bound, and what is believed of the kernel."""
         wanted = self.settings.n_subsample or 0
         rows = self.rows.everything.bound_rows(sample.each_once(), wanted)
-        prior, workers = self.rows.prior, self.resources.workers
+        prior, workers = self.rows.prior, workers or self.resources.workers
         bound = BoundObjective(rows, state.transform, prior, state.jitter, workers)
         return WithBelief(bound, self._typical_kernel(state.transform), len(prior))
 

@@ -95,10 +95,9 @@ def test_a_column_of_bands_is_a_number():
     assert kind.treatment == "number, read from ranges"
 
 
-def test_one_word_is_a_missing_value():
-    kind = kind_of(np.array([*YEARS, "unemployed"])[np.arange(70) % 7])
-    assert kind == Number("band", True, BANDS, ["unemployed"])
-    assert "'unemployed' taken as missing" in kind.treatment
+def test_with_a_word_among_them_they_stay_categories():
+    """The word may mean something, which words that are met later must not inherit."""
+    assert isinstance(kind_of(np.array([*YEARS, "unemployed"])[np.arange(70) % 7]), Category)
 
 
 def test_missing_values_are_missing():
@@ -126,10 +125,11 @@ def test_other_columns_stay_what_they_are(texts):
     assert reading(texts) is None
 
 
-def test_a_word_beside_missing_values_means_something_else():
+def test_a_word_is_none_with_missing_values_and_without():
     texts = ["never", "<5", "5-9", "10+"]
-    assert reading(texts) is not None
+    assert reading(texts) is None
     assert reading(texts, missing=True) is None
+    assert reading(texts[1:], missing=True) is not None
 
 
 def test_what_spreadsheets_made_of_a_range_is_repaired():

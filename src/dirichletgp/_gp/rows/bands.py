@@ -1,7 +1,8 @@
 """Bands: texts that say between which numbers a value is, such as "<1", "50-99", "65 and over".
 
-Their order tells more than that they differ. A column of texts is one of bands if every text but
-one word ("unknown") is a number, a range or an open end, in one unit, and no two of them overlap.
+Their order tells more than that they differ. A column of texts is one of bands if every text is a
+number, a range or an open end, in one unit, and no two of them overlap. With a word ("unemployed")
+it is not: the word may mean something, which texts that are met later must not inherit.
 Telephone numbers, results of matches and other texts with two numbers do.
 """
 
@@ -113,27 +114,22 @@ def band_reading(texts: Texts) -> Reading | None:
 
     Examples
     --------
-    >>> ages = ["18-25", "26-40", "over 40", "not said"]
-    >>> band_reading(Texts(ages, np.arange(4)))
-    Reading(how='bands', mistakes=['not said'])
+    >>> band_reading(Texts(["18-25", "26-40", "over 40"], np.arange(3)))
+    Reading(how='bands', mistakes=[])
+    >>> band_reading(Texts(["18-25", "26-40", "over 40", "retired"], np.arange(4))) is None
+    True
     >>> band_reading(Texts(["555-1234", "555-2345", "555-3456"], np.arange(3))) is None
     True
     """
     used = [text for text, n in zip(texts.distinct, texts.counts.tolist(), strict=True) if n]
     absent = [text for text in used if text in MISSING]
-    bands, others = [], []
+    bands = []
     for text in used:
         band = as_band(text)
         if band is not None:
             bands.append(band)
         elif text not in MISSING:
-            others.append(text)
-            # One word is a missing value, unless there are missing values besides.
-            if len(others) > 1 or any(c.isdigit() for c in text):
-                return None
-    has_holes = bool(absent) or bool(np.any(texts.codes < 0))
-    if others and has_holes:
-        return None
+            return None
     sound = [band for band in bands if band.unit != _DAMAGED]
     # Where most are dates, they are meant.
     if len(sound) < max(_FEWEST, len(bands) // 2):
@@ -142,7 +138,7 @@ def band_reading(texts: Texts) -> Reading | None:
     one_unit = len({band.unit for band in sound} - {""}) <= 1
     if not (some_are_wide and one_unit and _are_apart(bands)):
         return None
-    return Reading(BANDS, absent + others)
+    return Reading(BANDS, absent)
 
 
 def _are_apart(bands: list[Band]) -> bool:

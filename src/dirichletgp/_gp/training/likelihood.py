@@ -24,7 +24,7 @@ from ..core.arrays import AnyArray, Array, Booleans, Integers
 from ..core.correction import Correction
 from ..core.parallel import Workers, cholesky, coarse_gram, solve_rows, solve_rows_transposed
 from ..core.probabilities.softmax import log_probability_of
-from ..core.regressions import Posterior
+from ..core.regressions import Posterior, plus_identity
 from ..core.statistics import ClassStatistics
 from ..rows.in_memory import FOLDS, InMemoryRows, folds_of
 from .fitted import Model
@@ -277,8 +277,7 @@ class _Regression(NamedTuple):
         features = self.features[informative]
         pull = self.weights[informative] * (inside[informative] - p[informative])
         roots = np.sqrt(2.0 * information[informative]).astype(np.float32)
-        curvature = coarse_gram(features * roots[:, None])
-        curvature.flat[:: len(at) + 1] += 1.0 / tau
+        curvature = plus_identity(coarse_gram(features * roots[:, None]), 1.0 / tau)
         factor = cholesky(curvature, overwrite=True)
         gradient = (pull.astype(np.float32) @ features - at / tau)[None]
         return at + solve_rows_transposed(factor, solve_rows(factor, gradient))[0]
